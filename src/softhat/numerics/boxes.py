@@ -25,7 +25,7 @@ class Box:
     low: Floats
     high: Floats
     sums: Box | None = None
-    """What a bias was added to: hidden units that read the same sum are taken together."""
+    """The sums before the bias: hidden units that read the same sum are bounded together."""
 
     @property
     def size(self) -> Floats:

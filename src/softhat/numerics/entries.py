@@ -98,9 +98,9 @@ def beside(parts: Sequence[Entries]) -> Entries:
 def entries(matrix: Matrix, columns: int) -> Entries:
     """A rational matrix with what floats make of it."""
     values = floats(matrix, columns).reshape(len(matrix), columns)
-    found = [dyadic(x) for row in matrix for x in row]
-    step = np.array([s for s, _ in found], dtype=np.float64).reshape(values.shape)
-    digits = np.array([k for _, k in found], dtype=np.int64).reshape(values.shape)
+    dyadics = [dyadic(x) for row in matrix for x in row]
+    step = np.array([s for s, _ in dyadics], dtype=np.float64).reshape(values.shape)
+    digits = np.array([k for _, k in dyadics], dtype=np.int64).reshape(values.shape)
     return Entries(values, np.abs(values), step, digits)
 
 

@@ -56,8 +56,8 @@ class Noisy:
     def radius(self) -> Floats:
         if not self.noise.shape[-1]:
             return np.zeros(self.centre.shape)
-        found: Floats = np.abs(self.noise).sum(axis=-1) * WIDER
-        return found
+        radius: Floats = np.abs(self.noise).sum(axis=-1) * WIDER
+        return radius
 
     @property
     def size(self) -> Floats:
@@ -96,15 +96,15 @@ def low_bit(x: Floats) -> Floats:
 def half_unit(size: Floats, digits: int, tiny: float) -> Floats:
     """Half a unit in the last place of numbers of at most this size; 0 if that is 0."""
     mantissa, exponent = np.frexp(size)  # what is at most 2^e rounds as what is below it
-    found: Floats = np.maximum(np.ldexp(1.0, exponent - 1 - digits - (mantissa == 0.5)), tiny)
-    return np.where(size == 0, 0.0, found)
+    half: Floats = np.maximum(np.ldexp(1.0, exponent - 1 - digits - (mantissa == 0.5)), tiny)
+    return np.where(size == 0, 0.0, half)
 
 
 def greatest_part(terms: Floats, spread: Floats) -> Floats:
     """The greatest sum of some of the terms."""
     up = (np.maximum(terms, 0) + spread).sum(axis=-1)
-    found: Floats = np.maximum(up, (np.maximum(-terms, 0) + spread).sum(axis=-1))
-    return found
+    greatest: Floats = np.maximum(up, (np.maximum(-terms, 0) + spread).sum(axis=-1))
+    return greatest
 
 
 def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: float) -> Floats:
@@ -114,8 +114,8 @@ def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: f
     parts = np.maximum(up, down)[..., 1:]
     parts[..., 1:] *= 1 + count[..., None] * 2.0 ** (2 - digits)  # of floats that were rounded
     before = np.arange(2, terms.shape[-1] + 1) < count[..., None]
-    found: Floats = np.where(before, half_unit(parts, digits, tiny), 0.0).sum(axis=-1)
-    return found
+    rounding: Floats = np.where(before, half_unit(parts, digits, tiny), 0.0).sum(axis=-1)
+    return rounding
 
 
 def total(x: Noisy, y: Noisy) -> Noisy:
@@ -204,9 +204,9 @@ class FloatProgram:
             powers = np.where(used, bits[r, columns] == np.abs(w), True)
             error[..., r] = self._summed(terms, spread, steps, used, powers)
         symbols = np.einsum("rc,...cs->...rs", matrix, x.noise)
-        found = Noisy(centre, symbols, x.symbols).plus_noise(error)
-        self.fits(found.size)
-        return found
+        image = Noisy(centre, symbols, x.symbols).plus_noise(error)
+        self.fits(image.size)
+        return image
 
     def _summed(
         self, terms: Floats, spread: Floats, steps: Floats, used: Truths, powers: Truths
@@ -272,6 +272,6 @@ class FloatProgram:
 
     def loaded(self, x: Floats) -> Floats:
         """Weights or features as the format has them."""
-        found: Floats = self.form.load(x).astype(np.float64)
-        self.fits(np.abs(found))
-        return found
+        stored: Floats = self.form.load(x).astype(np.float64)
+        self.fits(np.abs(stored))
+        return stored

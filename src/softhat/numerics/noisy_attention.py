@@ -72,8 +72,8 @@ def attended(
         w, r = word[start : start + AT_ONCE], row[start : start + AT_ONCE]
         here = seen[w, r][:, None]
         scores = StoredScores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
-        found = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
-        centre[w, r], error[w, r] = found.centre[:, 0], found.radius[:, 0]
+        mean = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
+        centre[w, r], error[w, r] = mean.centre[:, 0], mean.radius[:, 0]
     return exactly(centre).plus_noise(error)
 
 
@@ -170,22 +170,22 @@ class StoredScores:
         count = (size > 0).sum(axis=-1)
         adds = any_order(parts, spread, count, digits, tiny)
         total = np.abs(parts.sum(axis=-1)) + spread.sum(axis=-1) + products + adds
-        found: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
-        return found + count * tiny
+        rounding: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
+        return rounding + count * tiny
 
     def _noise(self, q: Noisy, k: Noisy, best: npt.NDArray[np.int64]) -> Floats:
         """The keys' symbols through the query, and the query's through keys less the best one."""
         shape = (*q.centre.shape[:2], k.centre.shape[1])
-        found = np.zeros(shape)
+        spread = np.zeros(shape)
         for s in range(k.noise.shape[-1]):
-            found += np.abs(np.einsum("brd,bkd->brk", q.centre, k.noise[..., s]))
+            spread += np.abs(np.einsum("brd,bkd->brk", q.centre, k.noise[..., s]))
         if q.noise.shape[-1] and q.noise.any():
             chosen = np.take_along_axis(k.centre, best[..., None], axis=1)  # (words, R, d)
             apart = k.centre[:, None] - chosen[:, :, None]
             for s in range(q.noise.shape[-1]):
-                found += np.abs(np.einsum("brd,brkd->brk", q.noise[..., s], apart))
-            found += np.einsum("brd,bkd->brk", q.radius, k.radius)
-        return found * (1 + 1e-9)
+                spread += np.abs(np.einsum("brd,brkd->brk", q.noise[..., s], apart))
+            spread += np.einsum("brd,bkd->brk", q.radius, k.radius)
+        return spread * (1 + 1e-9)
 
 
 def _powers(x: Noisy) -> Truths:

@@ -168,18 +168,18 @@ def take(
 ) -> dict[str, Any]:
     """The steps one after the other; `numbers` holds what they are given, then what they give."""
     for step in steps:
-        given = [numbers[name] for name in step.of]
+        inputs = [numbers[name] for name in step.of]
         if step.by is not None:
-            given.append(weights if step.by is WHOLE else getattr(weights, step.by))
-        x: X = getattr(domain, step.does)(*given)
+            inputs.append(weights if step.by is WHOLE else getattr(weights, step.by))
+        x: X = getattr(domain, step.does)(*inputs)
         numbers[step.to] = domain.store(x) if step.stored else x
     return numbers
 
 
 def embedding(domain: Domain[X], matrix: Any, token: X, features: X) -> X:
     """The first stream."""
-    given = {"token": token, "features": features}
-    x: X = take(EMBEDDING, domain, _Ends(position_embedding=matrix), given)["stream"]
+    inputs = {"token": token, "features": features}
+    x: X = take(EMBEDDING, domain, _Ends(position_embedding=matrix), inputs)["stream"]
     return x
 
 

@@ -153,9 +153,9 @@ class Atoms:
             held = space.every(
                 [k if bit else no(k) for (_, k), bit in zip(same, code, strict=True)]
             )
-            kept = space.both(held, no(bad))
-            found = self.since(no(kept), space.both(kept, value), "past", level + number)
-            function = space.both(function, space.either(no(asked), found))
+            keys = space.both(held, no(bad))
+            recalled = self.since(no(keys), space.both(keys, value), "past", level + number)
+            function = space.both(function, space.either(no(asked), recalled))
         return function
 
     def same_digits(self, digits: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -67,15 +67,15 @@ class Space:
 
     def atom(self, key: Key, level: int) -> int:
         """The atom named `key`; a new one stands at `level`, or at the first free one after it."""
-        found = self._atoms.get(key)
-        if found is None:
+        atom = self._atoms.get(key)
+        if atom is None:
             while level in self._levels:
                 level += 1
             self._levels.add(level)
             self._key_at[level] = key
             edge = self._make(level, _FALSE, _TRUE)
-            found = self._atoms[key] = self._number({edge: self.everything})
-        return found
+            atom = self._atoms[key] = self._number({edge: self.everything})
+        return atom
 
     def negation(self, f: int) -> int:
         return self._number({edge ^ 1: mask for mask, edge in self._functions[f]})

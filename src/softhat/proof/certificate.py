@@ -89,19 +89,19 @@ class Certificate(ProvedLengths):
         from softhat.proof.document import kind_of
 
         try:
-            found = dict(json.loads(data) if isinstance(data, str) else data)
-            if kind_of(found) != "compiled":
-                raise SofthatError(f"expected the certificate of a compiled model: {found['kind']}")
+            facts = dict(json.loads(data) if isinstance(data, str) else data)
+            if kind_of(facts) != "compiled":
+                raise SofthatError(f"expected the certificate of a compiled model: {facts['kind']}")
             return Certificate(
-                attention=found["attention"],
-                max_length=dict(found["max_length"]),
-                binding=dict(found["binding"]),
-                heads=tuple(HeadCertificate(**_with_infinity(h)) for h in found["heads"]),
-                outputs=tuple(OutputCertificate(**_with_infinity(o)) for o in found["outputs"]),
-                assumptions=tuple(found["assumptions"]),
-                every_length=found["every_length"],
-                void=tuple(found["void"]),
-                **_numbers(found),
+                attention=facts["attention"],
+                max_length=dict(facts["max_length"]),
+                binding=dict(facts["binding"]),
+                heads=tuple(HeadCertificate(**_with_infinity(h)) for h in facts["heads"]),
+                outputs=tuple(OutputCertificate(**_with_infinity(o)) for o in facts["outputs"]),
+                assumptions=tuple(facts["assumptions"]),
+                every_length=facts["every_length"],
+                void=tuple(facts["void"]),
+                **_numbers(facts),
             )
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise SofthatError(f"not a certificate: {error}") from None
@@ -117,8 +117,8 @@ class Certificate(ProvedLengths):
         return explain(self)
 
 
-def _numbers(found: Mapping[str, Any]) -> dict[str, Any]:
-    errors = {name: _finite(x) for name, x in found.get("errors", {}).items()}
+def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
+    errors = {name: _finite(x) for name, x in facts.get("errors", {}).items()}
     return {"error": errors["float32"], "errors": errors} if errors else {}
 
 

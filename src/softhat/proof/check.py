@@ -149,28 +149,28 @@ def attention_of(
             tuple(key),
             tuple(value[r] for r in places),
         )
-        scaled = t.attention == "temperature"
-        law = layer.laws[h]
+        law, scaled = layer.laws[h], t.attention == "temperature"
         if proof.parts is not None and proof.parts.is_selection(weights, cells):
             if not isinstance(law, Constant) or (law != ONE and not scaled):
                 raise VoidError(f"{where} has the inverse temperature {law.text}, not a constant")
             weights = replace(weights, sharpness=float(law.value))
         elif isnan(layer.sharpness[h]) if scaled else law != ONE:
-            said = "C·P" if scaled else "1"
-            raise VoidError(f"{where} has the inverse temperature {law.text}, not {said}")
+            expected = "C·P" if scaled else "1"
+            raise VoidError(f"{where} has the inverse temperature {law.text}, not {expected}")
         own = len(proof.heads)  # its number over all layers
+        level = (1 << 50) + (own << 20)
         try:
-            kind, made = recognise(weights, cells, own, atoms, (1 << 50) + (own << 20), proof.parts)
+            kind, returned = recognise(weights, cells, own, atoms, level, proof.parts)
         except VoidError as error:
             raise VoidError(f"{where}: {error}") from None
         by_format = {
-            f.name: _loaded(weights, kind, made, own, cells, atoms, f, proof.parts)
+            f.name: _loaded(weights, kind, returned, own, cells, atoms, f, proof.parts)
             for f in FORMATS.values()
         }
         proof.heads.append(ProvedHead(number - 1, h, layer.labels[h], kind, by_format))
         for name in ("query", "key", "value", "output"):
             ledger.take(number - 1, name, h)
-        for cell, at in zip(made, places.values(), strict=True):
+        for cell, at in zip(returned, places.values(), strict=True):
             if not isinstance(after[at], Zero):
                 raise VoidError(f"{where} writes coordinate {at}, which is in use")
             after[at] = cell
@@ -202,7 +202,7 @@ def _targets(value: list[Form], output: list[tuple[int, int, float]], where: str
 def _loaded(
     weights: HeadWeights,
     kind: Kind,
-    made: list[Cell],
+    returned: list[Cell],
     own: int,
     cells: list[Cell],
     atoms: Atoms,
@@ -224,4 +224,4 @@ def _loaded(
         stored, again = recognise(loaded, cells, own, atoms, 1 << 60, parts)
     except (VoidError, OverflowError, ValueError):
         return "its weights are not representable"
-    return stored if again == made else "its weights are not representable"
+    return stored if again == returned else "its weights are not representable"

@@ -212,12 +212,12 @@ class _ClaimTranslation:
     def defined(self, node: nodes.Formula, operands: list[int], level: int) -> int:
         """An operator by its definition in the table of laws, with its operands for `f` and `g`."""
         rows, top = DEFINED[type(node)]
-        given = dict(zip((F, G), operands, strict=False))
+        operand_of = dict(zip((F, G), operands, strict=False))
         values: list[int] = []
         for part, places in rows:
             assert isinstance(part, nodes.Formula)
             if isinstance(part, nodes.Symbol):
-                values.append(given[part])
+                values.append(operand_of[part])
             else:
                 values.append(self.formula(part, [values[place] for place in places], level))
         return values[top]

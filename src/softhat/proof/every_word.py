@@ -134,16 +134,16 @@ def atoms_below(
     renamed: Renamed = NO_NAMES,
 ) -> set[Key]:
     """All atoms of functions, and of what these read, but not of what those in `free` read."""
-    found: set[Key] = set()
+    keys: set[Key] = set()
     todo = [key for f in functions for key in atoms.space.atoms_in(f)]
     while todo:
         key = todo.pop()
-        if key not in found:
-            found.add(key)
+        if key not in keys:
+            keys.add(key)
             if key not in free:
                 reads = [renamed[key]] if key in renamed else _operands(key)
                 todo += [below for f in reads for below in atoms.space.atoms_in(f)]
-    return found
+    return keys
 
 
 def _is_temporal(key: Key) -> bool:
@@ -204,7 +204,7 @@ class _Situations:
     place: Codes
     values: Values
     guess: Values
-    kept: Bools
+    possible: Bools
     """Nothing contradicts itself, or what was promised."""
     wrong: Bools
     """The function holds here, or held before."""
@@ -216,7 +216,7 @@ class _Situations:
 
     def differs(self) -> bool:
         """In a situation that is possible."""
-        return bool((self.kept & self.wrong).any())
+        return bool((self.possible & self.wrong).any())
 
 
 class _WordSearch:
@@ -234,23 +234,23 @@ class _WordSearch:
         keys = atoms_below(atoms, [function], free | any_value, renamed)
         plain = keys - renamed.keys()
         self.renamed = {key: renamed[key] for key in keys & renamed.keys()}
-        self.sums = {key: kept for key, kept in self.sums.items() if key in keys}
+        self.sums = {key: compared for key, compared in self.sums.items() if key in keys}
         self.temporal = {key for key in keys if _is_temporal(key)} - free
         self.placed = self._places({key for key in keys if _period(key) is not None})
         self.order = _in_order(self.space, self.temporal | set(self.sums), self.renamed)
         self.memories = [k for k in self.order if k in self.temporal and k[1] == self.behind]
         self.promises = [k for k in self.order if k in self.temporal and k[1] != self.behind]
-        self.not_yet = [key for key, kept in self.sums.items() if kept.ahead != "nothing"]
+        self.not_yet = [key for key, compared in self.sums.items() if compared.ahead != "nothing"]
         self.totals = [key for key in self.not_yet if self.sums[key].ahead == "the same"]
         self.ahead = bool(self.promises or self.not_yet or self.edges[1] in keys)
         inside = self.temporal | self.sums.keys() | set(self.placed) | set(self.edges)
         self.open = sorted(plain - inside, key=repr)
         self.most: dict[Weights, int] = {}
         self.slips: dict[Weights, int] = {}
-        for kept in self.sums.values():
-            if kept.behind:
-                self.most[kept.behind] = max(self.most.get(kept.behind, 0), kept.most)
-                self.slips[kept.behind] = kept.slip.bit_length()
+        for compared in self.sums.values():
+            if compared.behind:
+                self.most[compared.behind] = max(self.most.get(compared.behind, 0), compared.most)
+                self.slips[compared.behind] = compared.slip.bit_length()
         self.guessed = len(self.open) + len(self.not_yet) + sum(self.slips.values())
         if self.guessed > _MOST_GUESSES:
             raise LeftOpenError
@@ -333,22 +333,22 @@ class _WordSearch:
             else:
                 beside = guess[key] if key in guess else self.layout.holds(before, key)
                 values[key] = _recurrence(self.space, key, letters, values, beside)
-        kept = every
+        possible = every
         if not first:
             for key in (*self.promises, *self.totals):
                 promised = self.layout.holds(before, key)
-                kept = kept & (promised == self._seen(key, letters, values))
+                possible = possible & (promised == self._seen(key, letters, values))
         for key in self.not_yet:
             match self.sums[key].ahead:
                 case "more":
-                    kept = kept & (values[key] | ~reached[key])
+                    possible = possible & (values[key] | ~reached[key])
                 case "less":
-                    kept = kept & (~values[key] | reached[key])
+                    possible = possible & (~values[key] | reached[key])
         for (one, x), (other, y) in self.clauses:
-            kept = kept & ((values[one] == x) | (values[other] == y))
+            possible = possible & ((values[one] == x) | (values[other] == y))
         wrong = (before & 1).astype(np.bool_) | self.space.values(self.function, letters, values)
         drawn = drawn >> len(guesses)
-        return _Situations(before, letters, drawn, place, values, guess, kept, wrong)
+        return _Situations(before, letters, drawn, place, values, guess, possible, wrong)
 
     def _after(self, now: _Situations) -> Codes:
         """The states after a position that is not the last one."""
@@ -365,12 +365,12 @@ class _WordSearch:
         for place, value in written:
             if value.size < size:
                 few = self.layout.put(few, place, value)
-        kept = np.broadcast_to(now.kept, now.shape)
-        after = np.broadcast_to(few, now.shape)[kept]
-        after |= np.broadcast_to(now.wrong, now.shape)[kept]
+        possible = np.broadcast_to(now.possible, now.shape)
+        after = np.broadcast_to(few, now.shape)[possible]
+        after |= np.broadcast_to(now.wrong, now.shape)[possible]
         for place, value in written:
             if value.size == size:
-                after = self.layout.put(after, place, value[kept])
+                after = self.layout.put(after, place, value[possible])
         return np.unique(after)
 
     def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
@@ -384,14 +384,14 @@ class _WordSearch:
         at_start = self.layout.get(before, "place") == 0
         return np.where(at_start, 0, self.layout.get(before, part) - self.most[part])
 
-    def _sum(self, kept: Kept, letters: Codes, values: Values, before: Codes) -> Bools:
+    def _sum(self, compared: Kept, letters: Codes, values: Values, before: Codes) -> Bools:
         """A comparison by what is behind this position and what is here."""
         total = np.zeros((1, 1, 1, 1), np.int64)
-        if kept.behind:
-            total = total + self._behind(kept.behind, before)
-        for f, a in kept.here:
+        if compared.behind:
+            total = total + self._behind(compared.behind, before)
+        for f, a in compared.here:
             total = total + a * self.space.values(f, letters, values)
-        return np.asarray(total >= kept.least)
+        return np.asarray(total >= compared.least)
 
     def _moved(
         self, part: Weights, slip: Codes, letters: Codes, values: Values, before: Codes
@@ -480,12 +480,12 @@ def _direction(
         ways = ["past"]
     told: dict[Direction, dict[Key, Kept]] = {}
     for way in ways:
-        made = ((key, kept_sum(atoms.space, key, way)) for key in keys if is_comparison(key))
-        told[way] = {key: kept for key, kept in made if kept is not None}
+        comparisons = ((key, kept_sum(atoms.space, key, way)) for key in keys if is_comparison(key))
+        told[way] = {key: compared for key, compared in comparisons if compared is not None}
 
     def guesses(way: Direction) -> int:
         promised = sum(_is_temporal(key) and key[1] != way for key in keys - free)
-        return promised - sum(kept.ahead == "nothing" for kept in told[way].values())
+        return promised - sum(compared.ahead == "nothing" for compared in told[way].values())
 
     best = min(ways, key=guesses)
     return best, told[best]

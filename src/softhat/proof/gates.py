@@ -174,8 +174,8 @@ class _FeedForward:
         where: str,
     ) -> bool:
         """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
-        down = _taken(groups, frozenset({(at, 1.0)}))
-        up = _taken(groups, frozenset({(at, -1.0)}))
+        down = _take_unbiased(groups, frozenset({(at, 1.0)}))
+        up = _take_unbiased(groups, frozenset({(at, -1.0)}))
         if down is None and up is None:
             return False
         cell = self.cells[at]
@@ -234,7 +234,7 @@ def count_of(incoming: frozenset[tuple[int, float]], cells: list[Cell]) -> Share
     return cell if isinstance(cell, Whole) and weight == 1.0 else None
 
 
-def _taken(
+def _take_unbiased(
     groups: Groups,
     incoming: frozenset[tuple[int, float]],
 ) -> list[tuple[float, float]] | None:

@@ -32,7 +32,7 @@ class Ledger:
 
     def __init__(self, t: Transformer) -> None:
         self._open: set[Row] = set()
-        self._taken: set[Row] = set()
+        self._accounted: set[Row] = set()
         for name in SHARED:
             self._enter(None, name, getattr(t, name))
         for number, layer in enumerate(t.layers):
@@ -58,9 +58,9 @@ class Ledger:
     def take(self, layer: int | None, name: str, row: int) -> None:
         """This row is accounted for, here and nowhere else."""
         entry = (layer, name, row)
-        if entry in self._taken:
+        if entry in self._accounted:
             raise VoidError(f"{_text(entry)} is accounted for twice")
-        self._taken.add(entry)
+        self._accounted.add(entry)
         self._open.discard(entry)
 
     def close(self) -> None:

@@ -183,11 +183,11 @@ class Report:
         if key not in self.bounds:
             worst = Bound(0.0, 0.0, 0.0)
             for n in _ends(upto, self.scaled):
-                made = self._bound(kind, n, form)
-                if isinstance(made, str):
-                    return made
-                low, high = max(worst.low, made.low), max(worst.high, made.high)
-                worst = Bound(low, high, max(worst.over, made.over))
+                at_n = self._bound(kind, n, form)
+                if isinstance(at_n, str):
+                    return at_n
+                low, high = max(worst.low, at_n.low), max(worst.high, at_n.high)
+                worst = Bound(low, high, max(worst.over, at_n.over))
             self.bounds[key] = worst
         return self.bounds[key]
 
@@ -195,10 +195,10 @@ class Report:
         """The length up to which every head, gate and read-out is proved."""
         best, why = self.proof.longest, self.proof.end
 
-        def take(found: tuple[int, str], where: str) -> None:
+        def take(limit: tuple[int, str], where: str) -> None:
             nonlocal best, why
-            if found[0] < best:
-                best, why = found[0], f"{where}: {found[1]}"
+            if limit[0] < best:
+                best, why = limit[0], f"{where}: {limit[1]}"
 
         grows = {Named("i"), Named("r")}
         if self.t.attention != "temperature" and grows & set(self.t.positions):
@@ -240,12 +240,12 @@ class Report:
             raws.append((kind, positive))
 
         def wrong(errors: Iterable[Bound | str]) -> str | None:
-            made: list[tuple[Bound, bool]] = []
+            bounds: list[tuple[Bound, bool]] = []
             for error, (_, positive) in zip(errors, raws, strict=True):
                 if isinstance(error, str):
                     return error
-                made.append((error, positive))
-            return clip_fails(clip, made, form) if clip else sum_fails(total, made, form)
+                bounds.append((error, positive))
+            return clip_fails(clip, bounds, form) if clip else sum_fails(total, bounds, form)
 
         shape = (
             total.top,

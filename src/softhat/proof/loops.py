@@ -105,13 +105,13 @@ def _derive(t: Transformer, claim: LoopClaim, proof: Proof) -> None:
             raise VoidError(f"coordinate {at} does not begin with its part of the state")
     for at in claim.held:
         cells[at] = Bit(atoms.space.atom(("held", at), _HELD + at))
-    wanted = _after_a_round(claim, cells, atoms)
+    expected = _after_a_round(claim, cells, atoms)
     after = attention_of(t, 1, cells, atoms, proof, ledger)
     after = feed_forward_of(t, 1, after, atoms, proof, ledger)
     for at, (old, new) in enumerate(zip(cells, after, strict=True)):
-        if at in wanted and new != Bit(wanted[at]):
+        if at in expected and new != Bit(expected[at]):
             raise VoidError(f"a round does not leave its part of the state in coordinate {at}")
-        if at not in wanted and new != old:
+        if at not in expected and new != old:
             raise VoidError(f"a round changes coordinate {at}, which is no part of the state")
     ((form, bias),) = read_outs(t, ledger)
     threshold, function = read_out(form, bias, cells, atoms, "the read-out")
@@ -181,10 +181,10 @@ def _after_a_round(claim: LoopClaim, cells: list[Cell], atoms: Atoms) -> dict[in
             function = space.either(function, space.every([*code, value]))
         return function
 
-    wanted = {at: read(at) for at in claim.pointer}
+    after = {at: read(at) for at in claim.pointer}
     for row, accepts in zip(claim.function, claim.accepts, strict=True):
         state = [read(at) for at in row]
         for b, at in enumerate(row):
-            wanted[at] = chosen(state, [held[other[b]] for other in claim.function])
-        wanted[accepts] = chosen(state, [held[at] for at in claim.accepts])
-    return wanted
+            after[at] = chosen(state, [held[other[b]] for other in claim.function])
+        after[accepts] = chosen(state, [held[at] for at in claim.accepts])
+    return after

@@ -94,8 +94,8 @@ def _cell(cell: Cell, n: int, form: Format, proof: Proof) -> tuple[float, float]
             kind = proof.heads[cell.head].kind
             assert isinstance(kind, Selects)
             most = sum(abs(a) for a, _ in cell.terms) if isinstance(cell, Chosen) else 1.0
-            found, _ = kind.losers(n)
-            leak = 0.0 if kind.attention == "hard" else 2 * found + (n + 2) * form.held.normal
+            losers, _ = kind.losers(n)
+            leak = 0.0 if kind.attention == "hard" else 2 * losers + (n + 2) * form.held.normal
             return most, most * (leak + (2 * n + 7 + form.kernel.between) * form.u_sum + 2 * form.u)
         case Whole(terms, head):
             kind = proof.heads[head].kind

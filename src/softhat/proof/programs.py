@@ -4,7 +4,7 @@ The program is translated to the same canonical functions that are derived from 
 by signal, by the definition of its heads and gates; numeric outputs are compared as linear forms
 of averages, means and bits. What a program asks of its heads (that the keys which a Match or an At
 reads agree on the value) and of its readers (that a mean over a selection is read where there is
-one) is taken from whoever made the program, and said among the assumptions.
+one) is not proved: it stands among the assumptions.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def _derive(
     if sorted(name for name, _ in uses) != sorted(name for name, _ in program.numbers):
         raise VoidError("the numeric outputs are not each read once")
     use_of = dict(uses)
-    wanted = tuple(name for name, _ in (*program.outputs, *program.numbers))
+    names = tuple(name for name, _ in (*program.outputs, *program.numbers))
     alike = (t.symbols, t.propositional) == (program.symbols, program.propositional)
-    if t.outputs != wanted or not alike:
+    if t.outputs != names or not alike:
         raise VoidError("the outputs or symbols are not those of the program")
     atoms = Atoms(Space(t.symbols, t.propositional))
     claims = ProgramClaims(atoms, program)
@@ -106,7 +106,7 @@ def _derive(
         form, bias = rows[name]
         threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {name!r}")
         proof.outputs.append((name, threshold, function == claims.literal(literal)))
-    found = []
+    numeric_outputs = []
     for name, number_ in program.numbers:
         form, bias = rows[name]
         exact = claims.number(number_)
@@ -115,10 +115,10 @@ def _derive(
         if use_of[name].whole and not is_whole(exact, use_of[name]):
             raise VoidError(f"the numeric output {name!r} is rounded, and is no whole number")
         terms = tuple((cells[at], weight) for at, weight in form.items())
-        found.append(NumericOutput(name, terms, bias, use_of[name]))
+        numeric_outputs.append(NumericOutput(name, terms, bias, use_of[name]))
     ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP)
-    return found
+    return numeric_outputs
 
 
 def _made_for(program: Program) -> Iterator[int]:
@@ -138,10 +138,10 @@ def _same(left: Linear, right: Linear) -> bool:
 
 def _linear(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> Linear:
     """A read-out as a linear form of what its coordinates hold."""
-    made: Linear = {("1",): Fraction(bias)}
+    linear: Linear = {("1",): Fraction(bias)}
 
     def add(key: tuple[object, ...], a: Fraction) -> None:
-        made[key] = made.get(key, Fraction(0)) + a
+        linear[key] = linear.get(key, Fraction(0)) + a
 
     for at, weight in form.items():
         w = Fraction(weight)
@@ -163,7 +163,7 @@ def _linear(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> Linear:
                 continue
             case _:
                 raise VoidError("a numeric output reads something that is no number")
-    return made
+    return linear
 
 
 def _add_part(
@@ -173,7 +173,7 @@ def _add_part(
     a: Fraction,
     atoms: Atoms,
 ) -> None:
-    """#(!f) is the size less #(f): kept with the positive one of a function and its negation."""
+    """#(!f) is the size less #(f), so only the positive one of f and !f has a coefficient."""
     space = atoms.space
     if function == space.false:
         return
@@ -245,10 +245,10 @@ class ProgramClaims:
             case heads.At(queries, keys, value, mask, _):
                 digits = []
                 for q, k in zip(queries, keys, strict=True):
-                    asked, given = self.literal(q), self.literal(k)
-                    if not space.polarity(given):
-                        asked, given = space.negation(asked), space.negation(given)
-                    digits.append((asked, given))
+                    asked, held = self.literal(q), self.literal(k)
+                    if not space.polarity(held):
+                        asked, held = space.negation(asked), space.negation(held)
+                    digits.append((asked, held))
                 code = atoms.code(mask, tuple(sorted(digits)))
                 return atoms.read(code, self.literal(value), level)
             case Steps(count, turns):
@@ -267,12 +267,12 @@ class ProgramClaims:
         if isinstance(source, heads.Width):
             return ((1, self._selection(source.selector)),)
         assert isinstance(source, Total)
-        found = []
+        terms = []
         for a, width in source.terms:
             inner = self.program.signals[width]
             assert isinstance(inner, heads.Width)
-            found.append((a, self._selection(inner.selector)))
-        return tuple(sorted(found))
+            terms.append((a, self._selection(inner.selector)))
+        return tuple(sorted(terms))
 
     def _sum(self, sign: heads.Sign) -> CountSum:
         total = CountSum(position=sign.position, length=sign.length)
@@ -285,10 +285,10 @@ class ProgramClaims:
         return total
 
     def number(self, number: Number) -> Linear:
-        made: Linear = {("1",): Fraction(float(number.constant))}
+        linear: Linear = {("1",): Fraction(float(number.constant))}
 
         def add(key: tuple[object, ...], a: Fraction) -> None:
-            made[key] = made.get(key, Fraction(0)) + a
+            linear[key] = linear.get(key, Fraction(0)) + a
 
         for factor, at in number.terms:
             source = self.program.signals[at]
@@ -307,4 +307,4 @@ class ProgramClaims:
                         add(("count", selection), factor * a)
                 case _:
                     add(("bit", self.values[at]), factor)
-        return made
+        return linear

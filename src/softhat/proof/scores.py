@@ -157,10 +157,10 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
     bounds, is a multiple of the grid that the accumulating format holds, and the sum is one
     that storage holds.
     """
-    made = projection(side, n, scaled)
+    exact = projection(side, n, scaled)
     error = below = 0.0
-    relative = form.u if not form.holds(made.size, made.grid) else 0.0
-    if made.mass > 2.0**form.sum_digits * made.grid:
+    relative = form.u if not form.holds(exact.size, exact.grid) else 0.0
+    if exact.mass > 2.0**form.sum_digits * exact.grid:
         relative += len(side) * form.u_sum
     features = True
     for entry in side:
@@ -173,14 +173,14 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
         if not form.holds(reach, unit):
             features = False
             below += abs(entry.weight) * form.smallest
-    if made.size + error > form.largest or made.total + error > form.summed.largest:
+    if exact.size + error > form.largest or exact.total + error > form.summed.largest:
         raise VoidError("positions times weights overflow")
     if not features:
         relative += 2.0**-form.digits
-    if relative or not form.holds(made.size, made.grid):
-        error += relative * (1 + relative) * made.total + below
+    if relative or not form.holds(exact.size, exact.grid):
+        error += relative * (1 + relative) * exact.total + below
         error += form.smallest + len(side) * form.summed.smallest
-    return made, error * CARE
+    return exact, error * CARE
 
 
 @lru_cache(maxsize=1 << 14)
@@ -188,11 +188,11 @@ def projection(side: Side, n: int, scaled: float) -> Projection:
     """What a row can be at any position of any word of length n, and at the sinks."""
     grid = min(grid_of(entry.weight) * scaled**entry.power for entry in side)
     weights: list[Number] = [entry.weight * scaled**entry.power for entry in side]
-    found = _extremes(side, weights, n)
-    if found[2] > _SURE * grid:  # sums of floats are not exact here
+    extremes = _extremes(side, weights, n)
+    if extremes[2] > _SURE * grid:  # sums of floats are not exact here
         weights = [Fraction(e.weight) * Fraction(scaled) ** e.power for e in side]
-        found = _extremes(side, weights, n)
-    low, high, mass, total = found
+        extremes = _extremes(side, weights, n)
+    low, high, mass, total = extremes
     return Projection(outward(low, -1), outward(high, 1), grid, outward(mass, 1), outward(total, 1))
 
 
@@ -234,10 +234,10 @@ def _extremes(side: Side, weights: list[Number], n: int) -> tuple[Number, Number
 
 def outward(x: Number, sign: int) -> float:
     """A number as a float, rounded away from 0 in the direction of `sign` if it is none."""
-    made = float(x)
-    if not isinstance(x, Fraction) or Fraction(made) == x:
-        return made
-    return nextafter(made, sign * inf) if (made < x) == (sign > 0) else made
+    nearest = float(x)
+    if not isinstance(x, Fraction) or Fraction(nearest) == x:
+        return nearest
+    return nextafter(nearest, sign * inf) if (nearest < x) == (sign > 0) else nearest
 
 
 def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:

@@ -70,10 +70,10 @@ class Decoded(Kind):
     def error(self, n: int, form: Format) -> float:
         """How far what it returns can be off on the word's own positions, for counts up to n."""
         steps = _Rounding(form)
-        for source, sinks, found in self.of:
+        for source, sinks, its_steps in self.of:
             source.bound(n, form)
             room = _share_room(source, sinks, n, form) if sinks else _whole_room(source, n, form)
-            for step in found:
+            for step in its_steps:
                 stored = replace(step, low=form.stored(step.low), high=form.stored(step.high))
                 never = bool(sinks) and step.k > n  # then its units are 0 for every share
                 weight = step.weight / (step.high - step.low)
@@ -89,11 +89,11 @@ class Decoded(Kind):
         """The same at a sink that sees no key: the share is 0 there and every step is 1, so a bit
         is 0 or 1 as it is after its last turn."""
         steps = _Rounding(form)
-        for source, sinks, found in self.of:
+        for source, sinks, its_steps in self.of:
             if not source.blind:
                 continue  # there it is a count of 0
-            most = sum(abs(step.weight) for step in found) + 1.0
-            for step in found:
+            most = sum(abs(step.weight) for step in its_steps) + 1.0
+            for step in its_steps:
                 steps.add(step, step.high if sinks else most)
         return steps.total(1.0) if self.is_bit else 0.0
 
@@ -155,7 +155,7 @@ def steps_of_share(units: list[Unit], sinks: int) -> tuple[Step, ...]:
     ordered = sorted(units, reverse=True)
     if len(ordered) % 2:
         raise VoidError("a count is decoded by units that are no steps")
-    found = []
+    steps = []
     for (high, up), (low, down) in zip(ordered[::2], ordered[1::2], strict=True):
         weight = _weight(high, low, up, down)
         if not 0 < low < high < 1:
@@ -165,8 +165,8 @@ def steps_of_share(units: list[Unit], sinks: int) -> tuple[Step, ...]:
             k += 1
         if not high <= sinks / (sinks + k - 1 + 1 / 8):
             raise VoidError("a step lies between no two counts")
-        found.append(Step(k, low, high, weight))
-    return _distinct(found)
+        steps.append(Step(k, low, high, weight))
+    return _distinct(steps)
 
 
 def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
@@ -174,15 +174,15 @@ def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
     ordered = sorted(units, reverse=True)
     if len(ordered) % 2:
         raise VoidError("a number is decoded by units that are no steps")
-    found = []
+    steps = []
     for (early, up), (late, down) in zip(ordered[::2], ordered[1::2], strict=True):
         low, high = -early, -late  # the step goes from 0 at low to 1 at high
         weight = _weight(high, low, up, down)
         k = ceil(low)
         if not k - 1 < low < high < k:
             raise VoidError("a step lies between no two whole numbers")
-        found.append(Step(k, low, high, weight))
-    return _distinct(found)
+        steps.append(Step(k, low, high, weight))
+    return _distinct(steps)
 
 
 def _weight(high: float, low: float, up: float, down: float) -> int:

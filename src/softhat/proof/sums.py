@@ -4,9 +4,9 @@ A linear form of counts is a sum over the positions of a word: one amount for th
 i, one for i itself, one for those after it. Read from one end, what is behind and the position
 itself decide the comparison where positions ahead add nothing, and at the end of the word; where
 those ahead can only add, or only take off, they decide one side of it; and where all positions add
-the same it is the same everywhere. What is behind need not be known beyond the numbers that matter:
-there it is only kept that it is large, or small, and when it comes back from there it may be
-anything that one step can lead to.
+the same it is the same everywhere. A sum behind is remembered exactly only within the numbers that
+matter. Beyond them only its side is remembered, large or small. When it comes back from there it
+may be any number that one step can lead to.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def kept_sum(space: Space, key: Key, behind: Direction) -> Kept | None:
         follows = "the same" if back == here == ahead else "more" if less >= 0 else "less"
         if follows == "less" and more > 0:
             return None
-    kept = Kept(back, here, key[4], follows, slip)
-    return kept if kept.most <= LARGEST and slip <= STEEPEST else None
+    compared = Kept(back, here, key[4], follows, slip)
+    return compared if compared.most <= LARGEST and slip <= STEEPEST else None
 
 
 def _bounds(space: Space, weights: Weights) -> tuple[int, int]:

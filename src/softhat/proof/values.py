@@ -32,11 +32,11 @@ def _recognise(
     """Match, Width or At."""
     if head.mask in (">=", ">") and head.sinks < 2:
         raise VoidError("it looks to the right, but there is no sink at the end")
-    found = read_selection(head, cells, atoms)
+    selection = read_selection(head, cells, atoms)
     counts = [cells[at] for form in head.value for at in form if isinstance(cells[at], Feature)]
-    if isinstance(found, SelectionTable) and Feature("1", 0) in counts:
-        return width.made_of(head, cells, found, number, atoms)
-    return match.made_of(head, cells, found, number, level, atoms)
+    if isinstance(selection, SelectionTable) and Feature("1", 0) in counts:
+        return width.made_of(head, cells, selection, number, atoms)
+    return match.made_of(head, cells, selection, number, level, atoms)
 
 
 def _decode(

@@ -196,8 +196,8 @@ class DenseBounds(ABC):
     def roundings(self, magnitudes: Vector, totals: Vector) -> Vector:
         """Of dot products with the residual stream."""
         each = magnitudes + np.minimum(totals, magnitudes)
-        found: Vector = SECOND * U * (self.d / 2 * each + magnitudes)
-        return found
+        rounding: Vector = SECOND * U * (self.d / 2 * each + magnitudes)
+        return rounding
 
     def along(self, form: Vector, off: Vector, norm: NormError, size: Vector) -> Vector:
         """Errors of Σ form·v that come along the directions, for each column."""

@@ -29,8 +29,8 @@ def frobenius(matrix: Matrix) -> float:
 
 
 def row_norms(rows: Matrix) -> Matrix:
-    found: Matrix = np.sqrt((rows**2).sum(axis=1))
-    return found
+    norms: Matrix = np.sqrt((rows**2).sum(axis=1))
+    return norms
 
 
 def widened(u: Matrix) -> Matrix:

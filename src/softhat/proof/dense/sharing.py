@@ -24,13 +24,13 @@ class Sharing:
 
     def mean(self, read: Matrix) -> Matrix:
         """What units read, a row each and in units of their factors, for each side."""
-        found: Matrix = self.shares @ read
-        return found
+        means: Matrix = self.shares @ read
+        return means
 
     def total(self, written: Matrix) -> Matrix:
         """What units write, a row each, for each side: each unit's output has its factor."""
-        found: Matrix = (self.shares != 0) @ (written * self.factor[:, None])
-        return found
+        totals: Matrix = (self.shares != 0) @ (written * self.factor[:, None])
+        return totals
 
 
 def sharing(units: Units, count: int, at: int) -> Sharing:

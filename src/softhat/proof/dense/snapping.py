@@ -1,4 +1,4 @@
-"""Short binary fractions, found again in what a random basis has rounded."""
+"""Short binary fractions, recovered from numbers that a random basis has rounded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEAR = 8 * U
 def snapped(values: Matrix, near: Matrix | float) -> Matrix:
     """Each value's nearest binary fraction with the fewest digits that is `near` enough."""
     near = np.broadcast_to(near, values.shape)
-    found = np.zeros(values.shape)
+    fractions = np.zeros(values.shape)
     left = np.abs(values) > near
     largest = float(np.abs(values).max(initial=1.0))
     unit = 2.0 ** np.ceil(np.log2(largest))
@@ -26,11 +26,11 @@ def snapped(values: Matrix, near: Matrix | float) -> Matrix:
             break
         tried = np.round(values / unit) * unit
         good = left & (np.abs(values - tried) <= near)
-        found[good] = tried[good]
+        fractions[good] = tried[good]
         left &= ~good
         unit /= 2
-    found[left] = values[left]
-    return as_float32(found).astype(np.float64)  # what is derived from, and compared with
+    fractions[left] = values[left]
+    return as_float32(fractions).astype(np.float64)  # what is derived from, and compared with
 
 
 def along(rows: Matrix, basis: Matrix) -> Matrix:

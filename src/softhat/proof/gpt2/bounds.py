@@ -29,10 +29,12 @@ from softhat.proof.stock.variables import BitCell
 class Bounds(Sums):
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: GPT2Derivation, fused: bool, storage: Format, margin: float | None):
-        super().__init__(found, fused, storage)
+    def __init__(
+        self, derivation: GPT2Derivation, fused: bool, storage: Format, margin: float | None
+    ):
+        super().__init__(derivation, fused, storage)
         self.margin = margin
-        self.variance = variance(found.cells[0], self.c.d_model)
+        self.variance = variance(derivation.cells[0], self.c.d_model)
         self.weight = norm_weight(self.c)
         self.bounds: dict[str, float] = {}
 
@@ -84,7 +86,7 @@ class Bounds(Sums):
         by its tail more). Exactly 0 in small formats, see `_gates`."""
         errors = np.zeros(self.pairs)
         smooth = self.c.activation == "gelu_new"
-        for block in self.found.blocks if self.storage.wide else ():
+        for block in self.derivation.blocks if self.storage.wide else ():
             hidden = block.matrices.c_fc, block.matrices.c_fc_bias
             rounding = self.rounding(*hidden, mean=2.0**-7)
             reach = self.reach(*hidden, mean=2.0**-7)
@@ -128,7 +130,7 @@ class Bounds(Sums):
         share = 2 / self.c.d_model
         k = min(self.c.d_model + 64, 256) * U
         # Bits are all counted, as stored: one that is not yet written is exact.
-        bits = self.bit[[isinstance(cell, BitCell) for cell in self.found.cells[number]]]
+        bits = self.bit[[isinstance(cell, BitCell) for cell in self.derivation.cells[number]]]
         raws = float((self.amplitude**2).sum()) * (4 * self.output + 8 * self.output**2)
         means = float(((SECOND * self.means) ** 2).sum())
         squares = share / self.variance * (float((2 * bits + bits**2).sum()) + raws + means)
@@ -150,7 +152,7 @@ class Bounds(Sums):
     def _gates(self, number: int) -> float:
         """What gates clip stays on its side of the clip. In small formats hidden units are off by
         less than half a spacing, so that they are rounded to their exact values."""
-        block = self.found.blocks[number]
+        block = self.derivation.blocks[number]
         hidden = block.matrices.c_fc, block.matrices.c_fc_bias
         columns = self.column_error(number, *hidden)
         worst = 0.0
@@ -181,6 +183,6 @@ class Bounds(Sums):
         rows, cast = (2 * matrix[:, 0::2].astype(np.float64) for matrix in (weights, stored))
         wide = self.storage.wide  # small formats read what is stored exactly
         scale = self.norm[-1][1] + 3 * U if wide else 0.0
-        read = ReadVariables(self.found.cells[-1], self.bit, scale, self.norm[-1][0])
+        read = ReadVariables(self.derivation.cells[-1], self.bit, scale, self.norm[-1][0])
         errors = logit_errors(rows, cast, 2, read, self.storage, lm)
-        self.bounds |= check_logits(self.found.logits, errors.tolist(), self.margin)
+        self.bounds |= check_logits(self.derivation.logits, errors.tolist(), self.margin)

@@ -40,8 +40,8 @@ class GPT2Prover(Prover[GPT2Checkpoint]):
             raise VoidError("a disguised checkpoint is proved with the activation relu only")
         plain = undisguise(c, directions)
         derived = derive(plain.checkpoint, self.formulas)
-        given = directions, self.fused, self.margin
-        return lambda: GPT2DenseBounds(derived, c, plain, *given)
+        arguments = directions, self.fused, self.margin
+        return lambda: GPT2DenseBounds(derived, c, plain, *arguments)
 
     def not_left(self) -> tuple[str, ...]:
         """Padding on the left has rows that see no key: eager attention adds the least number of

@@ -19,7 +19,7 @@ def check_counts(sums: Sums, n: int) -> float:
     for head in sums.heads():
         if head.uniform:
             worst = max([worst, *_mean_errors(sums, head, n + 1)])
-    need(worst <= 1 - sums.kept, "counts: for longer words a mean's error may reach its size")
+    need(worst <= 1 - sums.kept_share, "counts: for longer words a mean's error may reach its size")
     return worst
 
 
@@ -29,7 +29,7 @@ def _mean_errors(sums: Sums, head: StockHead, positions: int) -> list[float]:
     ordinary = matrix.copy()
     alone = [
         p
-        for p, cell in enumerate(sums.found.cells[head.block])
+        for p, cell in enumerate(sums.derivation.cells[head.block])
         if isinstance(cell, ConstantCell) and cell.ordinary == 0
     ]
     at = [2 * p + side for p in alone for side in (0, 1)]
@@ -66,12 +66,12 @@ def _mean_errors(sums: Sums, head: StockHead, positions: int) -> list[float]:
 
 
 def _mean_amplitude(sums: Sums, head: StockHead) -> float:
-    found = [
+    amplitudes = [
         cell.amplitude
-        for cell in sums.found.after_attention[head.block]
+        for cell in sums.derivation.after_attention[head.block]
         if isinstance(cell, MeanCell)
     ]
-    return min(found)
+    return min(amplitudes)
 
 
 def _exact_values(sums: Sums, count: MeanCount) -> None:

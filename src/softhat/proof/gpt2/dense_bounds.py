@@ -30,18 +30,18 @@ class GPT2DenseBounds(DenseBounds):
 
     def __init__(
         self,
-        found: GPT2Derivation,
+        derivation: GPT2Derivation,
         c: GPT2Checkpoint,
         plain: Plain,
         directions: Directions,
         fused: bool,
         margin: float | None,
     ) -> None:
-        self.found, self.c, self.plain = found, c, plain
+        self.derivation, self.c, self.plain = derivation, c, plain
         self.basis = Basis(c, directions, plain)
-        d_model = found.checkpoint.d_model
-        self.square = variance(found.cells[0], d_model) * d_model / 2
-        stream = PlainStream(found.cells, found.after_attention, self.square)
+        d_model = derivation.checkpoint.d_model
+        self.square = variance(derivation.cells[0], d_model) * d_model / 2
+        stream = PlainStream(derivation.cells, derivation.after_attention, self.square)
         super().__init__(self.basis.u, stream, fused, margin, norm_weight(c) * self.basis.d**0.5)
         self.embedded_off = self.basis.embedded_off
         self.heads = [
@@ -49,8 +49,8 @@ class GPT2DenseBounds(DenseBounds):
             for at, block in enumerate(plain.heads)
         ]
         self.values = [[head.values for head in block] for block in self.heads]
-        self.logits = found.logits
-        self.kinds = {(head.block, head.head): head for head in found.heads()}
+        self.logits = derivation.logits
+        self.kinds = {(head.block, head.head): head for head in derivation.heads()}
         self.units = [
             self.basis.units(at, units, plain) for at, units in enumerate(directions.units)
         ]
@@ -132,7 +132,7 @@ class GPT2DenseBounds(DenseBounds):
         weights = rows.key @ rows.query_bias
         exact = off.copy()
         for p in np.flatnonzero(weights):
-            start, now = self.found.cells[0][p], self.found.cells[head.block][p]
+            start, now = self.derivation.cells[0][p], self.derivation.cells[head.block][p]
             free = -1.0 if weights[p] < 0 else 1.0  # the bit where the key is not ruled out
             if (
                 isinstance(now, BitCell)
@@ -174,20 +174,20 @@ class GPT2DenseBounds(DenseBounds):
     def _gates(self, at: int) -> list[tuple[Gate, list[DenseUnit]]]:
         """The gates with the units that share their work; there are no other units."""
         sides, _ = self.units[at]
-        found = [
+        gates = [
             (gate, [unit for side in gate.units for unit in sides.get(side, [])])
-            for gate in self.found.blocks[at].gates
+            for gate in self.derivation.blocks[at].gates
         ]
-        known = {side for gate in self.found.blocks[at].gates for side in gate.units}
+        known = {side for gate in self.derivation.blocks[at].gates for side in gate.units}
         need(known >= set(sides), f"block {at}: a hidden unit belongs to no gate")
-        return found
+        return gates
 
     def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
         v_hat = self.wide_size(off, norm)
-        found: dict[int, list[ClipTerm]] = {}
+        clips: dict[int, list[ClipTerm]] = {}
         for gate, units in self.gates[at]:
-            found.setdefault(gate.target, []).append(self._clip(at, gate, units, off, norm, v_hat))
-        return found
+            clips.setdefault(gate.target, []).append(self._clip(at, gate, units, off, norm, v_hat))
+        return clips
 
     def _clip(
         self,

@@ -21,7 +21,7 @@ def lookup(sums: Sums, head: StockHead) -> float:
     """How far the output of a head that is no mean may be off 0 or 1."""
     value = float(sums.column_error(head.block, *sums.part(head, 2)).max())
     scores = scores_of(sums, head)
-    sums.kept = max(sums.kept, head.kept(scores))
+    sums.kept_share = max(sums.kept_share, head.kept(scores))
     return output_error(head, scores, value)
 
 

@@ -19,20 +19,20 @@ Vector = NDArray[np.float64]
 class Sums:
     """One checkpoint in one storage format, by one attention kernel: how large its pairs are, and
     how far they are off: stored bits (`bit`), head outputs (`output`), and after LayerNorm before
-    each block (`norm`: of the mean, of the scale). `kept` is the share of their size that the means
-    of counts must keep."""
+    each block (`norm`: of the mean, of the scale). `kept_share` is the share of their size that the
+    means of counts must keep."""
 
-    def __init__(self, found: GPT2Derivation, fused: bool, storage: Format):
-        self.found = found
-        self.c = found.checkpoint
+    def __init__(self, derivation: GPT2Derivation, fused: bool, storage: Format):
+        self.derivation = derivation
+        self.c = derivation.checkpoint
         self.fused = fused
         self.kernel = SDPA if fused else EAGER
         self.storage = storage
         self.bit: Vector = np.zeros(0)
         self.output = 0.0
         self.norm: list[tuple[float, float]] = []
-        self.kept = KEPT[0]
-        stages = [*found.cells, *found.after_attention]
+        self.kept_share = KEPT[0]
+        stages = [*derivation.cells, *derivation.after_attention]
         self.pairs = len(stages[0])
         self.amplitude = np.zeros(self.pairs)
         self.means = np.zeros(self.pairs)
@@ -85,11 +85,11 @@ class Sums:
         return error + self.rounding(matrix, bias, self.norm[number][0])
 
     def heads(self) -> list[StockHead]:
-        return [*self.found.heads()]
+        return [*self.derivation.heads()]
 
     def part(self, head: StockHead, part: int) -> tuple[Array, Array]:
         """The columns of a head's queries (0), keys (1) or values (2)."""
         start = part * self.c.d_model + head.head * self.c.d_head
         columns = slice(start, start + self.c.d_head)
-        block = self.found.blocks[head.block].matrices
+        block = self.derivation.blocks[head.block].matrices
         return block.c_attn[:, columns], block.c_attn_bias[columns]

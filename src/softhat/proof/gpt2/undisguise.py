@@ -77,20 +77,20 @@ def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
         plain_proj = np.zeros((width, width))
         rows_of = []
         for h in range(n_head):
-            found = _head(attn, bias, proj, directions, at, h, basis, size)
-            rows_of.append(found)
+            head = _head(attn, bias, proj, directions, at, h, basis, size)
+            rows_of.append(head)
             parts = (
-                (found.query, found.query_bias),
-                (found.key, found.key_bias),
-                (found.value, found.value_bias),
+                (head.query, head.query_bias),
+                (head.key, head.key_bias),
+                (head.value, head.value_bias),
             )
             for part, (matrix, offset) in enumerate(parts):
                 start = part * width + h * size
                 columns = slice(start, start + matrix.shape[1])
                 plain_attn[: 2 * variables, columns] = _reading(matrix)
                 plain_bias[columns] = offset
-            rows = slice(h * size, h * size + len(found.written))
-            plain_proj[rows, : 2 * variables] = _embedding(found.written)
+            rows = slice(h * size, h * size + len(head.written))
+            plain_proj[rows, : 2 * variables] = _embedding(head.written)
         heads.append(rows_of)
         sides = _sides(c, directions, at, basis)
         into.append(sides[0])
@@ -132,17 +132,17 @@ def _head(
 ) -> VariableRows:
     d = len(attn)
     head = directions.heads[at][h]
-    found: list[tuple[Matrix, Matrix]] = []
+    parts: list[tuple[Matrix, Matrix]] = []
     for part, rows in enumerate((head.query_key, head.query_key, head.value)):
         own = slice(part * d + h * size, part * d + (h + 1) * size)
         across = rows.astype(np.float64).T
         reach = float(np.sqrt((attn[:, own] ** 2).sum() + (bias[own] ** 2).sum()))
         rows_of = snapped(basis.T @ attn[:, own] @ across, NEAR * reach)
-        found.append((rows_of, snapped(bias[own] @ across, NEAR * reach)))
+        parts.append((rows_of, snapped(bias[own] @ across, NEAR * reach)))
     written = proj[h * size : (h + 1) * size]
     values = head.value.astype(np.float64) @ written @ basis
     near = NEAR * float(np.sqrt((written**2).sum()))
-    return VariableRows(*found[0], *found[1], *found[2], snapped(values, near))
+    return VariableRows(*parts[0], *parts[1], *parts[2], snapped(values, near))
 
 
 def _sides(

@@ -39,8 +39,8 @@ def recognise(
     reading = read(head, cells, number, atoms, level)
     for kind in KINDS:
         if kind.fits(reading):
-            found: tuple[Kind, list[Cell]] = kind.recognise(reading)
-            return found
+            recognised: tuple[Kind, list[Cell]] = kind.recognise(reading)
+            return recognised
     raise VoidError("its scores have none of the known forms")
 
 

@@ -78,7 +78,7 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
     over = _RANGES[head.mask]
     low = high = mass = 0.0
     grid = inf
-    made: list[Cell] = []
+    means: list[Cell] = []
     weights: set[float] = set()
     for form in head.value:
         terms = []
@@ -97,5 +97,5 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         mass = max(mass, sum(map(abs, form.values())))
         bounds = space.range_of_sum(terms)
         low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))
-        made.append(Mean(over, tuple(terms), reading.number))
-    return AverageKind(over, low, high, grid, mass, tuple(sorted(weights))), made
+        means.append(Mean(over, tuple(terms), reading.number))
+    return AverageKind(over, low, high, grid, mass, tuple(sorted(weights))), means

@@ -55,16 +55,16 @@ class LatestKind(SlopedKind):
         rows = rows_of(self.scores, n, form)
         keys = [key for _, key in self.scores.rows]
         ruling = [any(e.base in ("bit", "ordinary") for e in key) for key in keys]
-        kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
+        plain_rows = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
         sharpness = self.scores.sharpness
-        total = total_of(kept, sharpness, form)
+        total = total_of(plain_rows, sharpness, form)
         if total.size > form.held.largest:
             raise VoidError("scores overflow")
         error = rounded(total, sharpness, total.size, form)
         # A ruled-out key's score is off by a share of its own size, (A + 2B)·i at most, and of
         # what its other rows hold beyond the 2B·i of B·j and B·i.
         share = (len(rows) + 3) * 2 * form.u_sum + 4 * 2.0**-form.digits
-        held = sharpness * sum(max(-row.low, row.high) for row in kept)
+        held = sharpness * sum(max(-row.low, row.high) for row in plain_rows)
         if any(ruling):
             error += share * max(0.0, held - 2 * self.slope * n * CARE)
         ruled = share * (self.penalty + 2 * self.slope) / self.slope if any(ruling) else 0.0
@@ -97,12 +97,12 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         )
     refuse_averages(reading.scores)
     _one_row_rules_out(reading, bad, across)
-    made: list[Cell] = []
+    raws: list[Cell] = []
     for held in reading.values():
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError("its value does not imply that the key is not ruled out")
-        made.append(Raw(atoms.since(bad, held, reading.direction, reading.level), reading.number))
-    return LatestKind(reading.direction, reading.scores, float(slope), float(penalty)), made
+        raws.append(Raw(atoms.since(bad, held, reading.direction, reading.level), reading.number))
+    return LatestKind(reading.direction, reading.scores, float(slope), float(penalty)), raws
 
 
 def _one_row_rules_out(reading: Reading, bad: int, across: tuple[Key, int]) -> None:

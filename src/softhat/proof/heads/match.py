@@ -69,7 +69,7 @@ class Selects(Kind):
         return 0.0 if self.attention == "hard" else 1 / 64 + 2 * exp(-self.gap / 2)
 
     def losers(self, n: int) -> tuple[float, float]:
-        """The weight of what must not be read, relative to the winners': found, and not."""
+        """The losers' weight relative to the winners': where a key matches, and where none does."""
         return n * exp(-self.gap) + 2 * exp(-self.gap / 2), n * exp(-self.gap / 2)
 
     def row(self, n: int, form: Format) -> RowFact:
@@ -79,8 +79,8 @@ class Selects(Kind):
             return RowFact("tied")
         if n > self.reach:
             raise VoidError("too many positions for its sharpness")
-        found, none = self.losers(n)
-        return RowFact("tied", found, none, n + 2.0, min(none, (n + 2) * form.held.normal))
+        leak, none = self.losers(n)
+        return RowFact("tied", leak, none, n + 2.0, min(none, (n + 2) * form.held.normal))
 
 
 def scores_fit(
@@ -99,27 +99,27 @@ def scores_fit(
 def made_of(
     head: HeadWeights,
     cells: list[Cell],
-    found: SelectionTable | Codes,
+    selection: SelectionTable | Codes,
     number: int,
     level: int,
     atoms: Atoms,
 ) -> tuple[Kind, list[Cell]]:
     """The kind of a Match or an At and what its value rows return."""
-    gap, sink = float(found.gain), float(found.sink)
-    if isinstance(found, SelectionTable):
-        kind, best, key = "Match", gap, atoms.selection(found.mask, found.pairs)
+    gap, sink = float(selection.gain), float(selection.sink)
+    if isinstance(selection, SelectionTable):
+        kind, best, key = "Match", gap, atoms.selection(selection.mask, selection.pairs)
     else:
-        kind, best = "At", gap / 2 * len(found.digits)
-        key = atoms.code(found.mask, found.digits)
+        kind, best = "At", gap / 2 * len(selection.digits)
+        key = atoms.code(selection.mask, selection.digits)
     if gap <= 0 or sink != best - gap / 2:
         raise VoidError("the sinks do not stand halfway between a match and the rest")
-    made: list[Cell] = []
+    returned: list[Cell] = []
     spread = 1.0
     for form in head.value:
         function = literal(cells, form, atoms)
         if function is not None:
             read = atoms.read(key, function, level)
-            made.append(Raw(read, number, mean=(key, function)))
+            returned.append(Raw(read, number, mean=(key, function)))
             continue
         terms = []
         for at, weight in form.items():
@@ -133,10 +133,10 @@ def made_of(
                 case _:
                     raise VoidError("its value is neither a stored bit nor a sum of them")
         spread = max(spread, sum(abs(w) for w, _ in terms))
-        made.append(Chosen(key, tuple(terms), number))
-    numbers = tuple(sorted({*found.weights, *(w for form in head.value for w in form.values())}))
+        returned.append(Chosen(key, tuple(terms), number))
+    numbers = tuple(sorted({*selection.weights, *(w for row in head.value for w in row.values())}))
     # Exact where the scores are: `scores_fit` wants half the gap to be a whole number.
     size = max(best, abs(sink))
     return Selects(
-        kind, head.attention, head.mask, gap, size, numbers, found.sharpness, spread
-    ), made
+        kind, head.attention, head.mask, gap, size, numbers, selection.sharpness, spread
+    ), returned

@@ -86,7 +86,7 @@ class PreviousKind(SlopedKind):
         signs = [[e.base == _SIGN for side in row for e in side] for row in self.scores.rows]
         if sum(map(any, signs)) != 1:
             return rows
-        at = next(k for k, found in enumerate(signs) if any(found))
+        at = next(k for k, row_signs in enumerate(signs) if any(row_signs))
         if not all(signs[at]):
             return rows
         changed = replace(rows[at], high=0.0) if own else replace(rows[at], low=0.0)
@@ -108,9 +108,9 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         raise VoidError(NO_KIND)
     if 2 * alternation <= slope:
         raise VoidError("keys of the query's own parity are not ruled out")
-    made: list[Cell] = [
+    raws: list[Cell] = [
         Raw(reading.atoms.previous(value, reading.direction, reading.level), reading.number)
         for value in reading.values()
     ]
     numbers = (float(slope), float(offset), float(alternation))
-    return PreviousKind(reading.direction, reading.scores, *numbers), made
+    return PreviousKind(reading.direction, reading.scores, *numbers), raws

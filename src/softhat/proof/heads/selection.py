@@ -103,8 +103,8 @@ def _table(scored: _Scored, cells: list[Cell], atoms: Atoms) -> SelectionTable:
             raise VoidError("its matches have different scores")
         gain = unit
         asked = _literals({at: float(Fraction(w) / unit) for at, w in query.items()}, cells, atoms)
-        given = _literals(key, cells, atoms)
-        pairs += [(q, k) for q in asked for k in given]
+        held = _literals(key, cells, atoms)
+        pairs += [(q, k) for q in asked for k in held]
     assert gain is not None
     space = atoms.space
     for at, (q, k) in enumerate(pairs):
@@ -133,10 +133,10 @@ def _codes(scored: _Scored, cells: list[Cell], atoms: Atoms) -> Codes:
             raise VoidError("its digits have different scores")
         gain = unit
         scaled = {at: float(Fraction(w) / unit) for at, w in query.items()}
-        asked, given = _digit(scaled, cells, atoms), _digit(key, cells, atoms)
-        if not atoms.space.polarity(given):  # equal digits are equal when both are negated
-            asked, given = atoms.space.negation(asked), atoms.space.negation(given)
-        digits.append((asked, given))
+        asked, held = _digit(scaled, cells, atoms), _digit(key, cells, atoms)
+        if not atoms.space.polarity(held):  # equal digits are equal when both are negated
+            asked, held = atoms.space.negation(asked), atoms.space.negation(held)
+        digits.append((asked, held))
     assert gain is not None
     # A digit adds ±unit: one that differs costs twice that.
     cost, head = 2 * gain * scored.beta, scored.head
@@ -164,7 +164,7 @@ def _unit(form: Form) -> Fraction:
 
 def _literals(form: Form, cells: list[Cell], atoms: Atoms) -> list[int]:
     """A sum of stored bits and negated ones: each negation takes one from `ordinary`."""
-    found = []
+    literals = []
     ordinary = 0.0
     for at, weight in form.items():
         match cells[at]:
@@ -172,13 +172,13 @@ def _literals(form: Form, cells: list[Cell], atoms: Atoms) -> list[int]:
                 ordinary += weight
             case (Bit() | Zero()) as cell if weight in (1.0, -1.0):
                 function = bit_of(cell, atoms)
-                found.append(function if weight > 0 else atoms.space.negation(function))
+                literals.append(function if weight > 0 else atoms.space.negation(function))
                 ordinary += min(weight, 0.0)
             case _:
                 raise VoidError("a category is no sum of stored bits")
     if ordinary < 0 or ordinary != int(ordinary):
         raise VoidError("a category is no sum of stored bits")
-    return found + [atoms.space.true] * int(ordinary)
+    return literals + [atoms.space.true] * int(ordinary)
 
 
 def _digit_unit(form: Form, cells: list[Cell]) -> Fraction:

@@ -72,15 +72,15 @@ class ShiftKind(SlopedKind):
         rows = rows_of(self.scores, n, form)
         sharpness = self.scores.sharpness
         ruling = [any(e.base == "bit" for e in query) for query, _ in self.scores.rows]
-        kept = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
+        plain_rows = [row for row, rules in zip(rows, ruling, strict=True) if not rules]
         penalties = [row for row, rules in zip(rows, ruling, strict=True) if rules]
-        plain = total_of(kept, sharpness, form)
+        plain = total_of(plain_rows, sharpness, form)
         error = rounded(plain, sharpness, plain.size, form)
         # Three terms of a penalised score are not 0, so two additions can be off, each by half
         # the spacing of the largest partial sum; then it is multiplied by β and stored.
         lost = max(-row.low for row in penalties)
-        size = max(sum(row.high for row in kept), sum(-row.low for row in kept) + lost)
-        operands = sum(row.error for row in kept) + max(row.error for row in penalties)
+        size = max(sum(row.high for row in plain_rows), sum(-row.low for row in plain_rows) + lost)
+        operands = sum(row.error for row in plain_rows) + max(row.error for row in penalties)
         grid = min(row.grid for row in rows)
         spacing = form.grid_of_score(size + operands, len(rows))
         off = (operands + (spacing if spacing > grid else 0.0)) * sharpness * CARE
@@ -128,13 +128,13 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
     ((modulus,), (distance,), (penalty,)) = moduli, distances, penalties
     if not distance or penalty < (2 * slope if power else slope * (distance + 2)):
         raise VoidError("keys of other residues are not ruled out")
-    made: list[Cell] = []
+    raws: list[Cell] = []
     for value in reading.values():
         for _ in range(distance):
             value = reading.atoms.previous(value, reading.direction, reading.level)
-        made.append(Raw(value, reading.number))
+        raws.append(Raw(value, reading.number))
     numbers = (float(slope), float(penalty), distance, modulus)
-    return ShiftKind(reading.direction, reading.scores, *numbers), made
+    return ShiftKind(reading.direction, reading.scores, *numbers), raws
 
 
 def _penalised(reading: Reading, query: Form, key: Form) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -151,7 +151,7 @@ def _penalised(reading: Reading, query: Form, key: Form) -> tuple[tuple[int, int
 
 def _residue(reading: Reading, at: int | str) -> tuple[int, int]:
     cell = reading.cells[at] if isinstance(at, int) else None
-    found = reading.atoms.residues.get(cell.function) if isinstance(cell, Bit) else None
-    if found is None:
+    residue = reading.atoms.residues.get(cell.function) if isinstance(cell, Bit) else None
+    if residue is None:
         raise VoidError("it compares something that is no residue of the position")
-    return found
+    return residue

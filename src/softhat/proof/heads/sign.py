@@ -192,9 +192,9 @@ class SignKind(Kind):
             next_binade = logit + self.unit  # at the earliest
             for size, coarser in ((logit, 1), (next_binade, 2)):
                 here, there = errors.at(size, coarser)
-                kept = size * (1 - 3 * form.u_sum - form.u_score) - absolute
-                left_here = min(left_here, kept - here * CARE)
-                left_there = min(left_there, kept - there * CARE)
+                reduced = size * (1 - 3 * form.u_sum - form.u_score) - absolute
+                left_here = min(left_here, reduced - here * CARE)
+                left_there = min(left_there, reduced - there * CARE)
             return left_here, left_there
 
         far = inf
@@ -238,10 +238,10 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         if not isinstance(mean, Mean):
             raise VoidError(f"it compares coordinate {query}, which is not an average")
         needed = {"past": ("i",), "future": ("r",), "total": ("i", "r")}[mean.over]
-        found = [terms.pop((query, base, 0), Fraction(0)) for base in (*needed, "ordinary")]
-        if len(set(found)) != 1:
+        factors = [terms.pop((query, base, 0), Fraction(0)) for base in (*needed, "ordinary")]
+        if len(set(factors)) != 1:
             raise VoidError("an average is not multiplied by the number of positions it is over")
-        scaled = [(found[0] * a, f) for a, f in mean.terms]
+        scaled = [(factors[0] * a, f) for a, f in mean.terms]
         low, high = atoms.space.range_of_sum(scaled)
         (weight,) = (row[query] for row in reading.head.query if query in row)
         held = max(map(abs, atoms.space.range_of_sum(list(mean.terms))))

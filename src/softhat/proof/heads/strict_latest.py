@@ -36,11 +36,11 @@ def fits(reading: Reading) -> bool:
 
 
 def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
-    kind, found = latest.recognise(reading)
+    kind, cells = latest.recognise(reading)
     assert isinstance(kind, LatestKind)
-    made: list[Cell] = []
-    for cell in found:
+    raws: list[Cell] = []
+    for cell in cells:
         assert isinstance(cell, Raw)
         before = reading.atoms.previous(cell.function, reading.direction, reading.level)
-        made.append(Raw(before, reading.number))
-    return StrictLatestKind(kind.direction, kind.scores, kind.slope, kind.penalty), made
+        raws.append(Raw(before, reading.number))
+    return StrictLatestKind(kind.direction, kind.scores, kind.slope, kind.penalty), raws

@@ -81,15 +81,15 @@ class WidthKind(Kind):
 
 
 def made_of(
-    head: HeadWeights, cells: list[Cell], found: SelectionTable, number: int, atoms: Atoms
+    head: HeadWeights, cells: list[Cell], selection: SelectionTable, number: int, atoms: Atoms
 ) -> tuple[Kind, list[Cell]]:
-    if found.gain <= 0 or found.sink != found.gain:
+    if selection.gain <= 0 or selection.sink != selection.gain:
         raise VoidError("the sinks do not score as a match does")
     if not all(is_sinks(form, cells) for form in head.value):
         raise VoidError("its value is not 1 at the sinks and 0 elsewhere")
     seen = head.sinks if head.mask == "none" else 1
-    key = atoms.selection(found.mask, found.pairs)
-    made: list[Cell] = [Share(key, seen, number) for _ in head.value]
+    key = atoms.selection(selection.mask, selection.pairs)
+    shares: list[Cell] = [Share(key, seen, number) for _ in head.value]
     return WidthKind(
-        head.attention, head.mask, float(found.gain), found.weights, found.sharpness
-    ), made
+        head.attention, head.mask, float(selection.gain), selection.weights, selection.sharpness
+    ), shares

@@ -52,14 +52,16 @@ class Read:
 class LlamaBounds:
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
-    def __init__(self, found: LlamaDerivation, fused: bool, storage: Format, margin: float | None):
-        self.found, self.c = found, found.checkpoint
+    def __init__(
+        self, derivation: LlamaDerivation, fused: bool, storage: Format, margin: float | None
+    ):
+        self.derivation, self.c = derivation, derivation.checkpoint
         self.fused, self.storage, self.margin = fused, storage, margin
         self.kernel = SDPA if fused else EAGER
         self.rotary = RotaryScores(storage, fused, frequencies(self.c), self.c.context)
-        self.resting = Resting(found.cells[0], set())
+        self.resting = Resting(derivation.cells[0], set())
         self.bounds: dict[str, float] = {}
-        self.kept = KEPT[0]
+        self.kept_share = KEPT[0]
         """The share of their size that means of counts must keep."""
         self.averages: list[tuple[StockHead, LlamaBlock, Read]] = []
 
@@ -72,9 +74,9 @@ class LlamaBounds:
             worst[name] = max(worst[name], value)
 
         self.later = 0.0
-        for number, derived in enumerate(self.found.blocks):
+        for number, derived in enumerate(self.derivation.blocks):
             block = derived.matrices
-            read = self._read(self.found.cells[number], bits)
+            read = self._read(self.derivation.cells[number], bits)
             self.later = max(self.later, read.scale)
             record("RMSNorm, scale", read.scale)
             self._in_range(block, read)
@@ -86,11 +88,11 @@ class LlamaBounds:
                 output = self._lookup(head, block, read)
                 record("head output", output)
                 after[targets] = 0.0 if not self.storage.wide else 2 * output + 2 * U
-            read = self._read(self.found.after_attention[number], after)
+            read = self._read(self.derivation.after_attention[number], after)
             record("RMSNorm, scale", read.scale)
             record("sum that a gate clips", self._gates(derived, read))
             bits = self._stored(derived, read)
-        read = self._read(self.found.cells[-1], bits)
+        read = self._read(self.derivation.cells[-1], bits)
         self.later = max(self.later, read.scale)
         self._read_out(read)
         self.bounds |= {"stored bit": float(bits.max()), **worst}
@@ -187,7 +189,7 @@ class LlamaBounds:
             counted=self.fused and read.exact and not value,
             advice=self._advice(),
         )
-        self.kept = max(self.kept, head.kept(scores))
+        self.kept_share = max(self.kept_share, head.kept(scores))
         sizes = np.abs(values.astype(np.float64)) @ self._sizes(read)
         held = all(self._held(row, s) for row, s in zip(values, sizes, strict=True))
         need(self.storage.wide or held, f"{head.kind} heads: a value is not exact")
@@ -215,7 +217,8 @@ class LlamaBounds:
         for head, block, read in self.averages:
             worst = max([worst, *self._mean_errors(head, block, read, n + 1)])
         self.bounds["mean of a count, of the least"] = worst
-        need(worst <= 1 - self.kept, "counts: for longer words a mean's error may reach its size")
+        room = 1 - self.kept_share
+        need(worst <= room, "counts: for longer words a mean's error may reach its size")
 
     def _mean_errors(
         self, head: StockHead, block: LlamaBlock, read: Read, positions: int
@@ -349,7 +352,7 @@ class LlamaBounds:
         scale = 0.0 if read.exact else read.scale + 3 * U
         variables = ReadVariables(read.cells, read.off, scale)
         errors = logit_errors(rows, rows, 1, variables, self.storage, lm)
-        self.bounds |= check_logits(self.found.logits, errors.tolist(), self.margin)
+        self.bounds |= check_logits(self.derivation.logits, errors.tolist(), self.margin)
 
 
 def _whole(cell: Cell) -> bool:

@@ -40,11 +40,11 @@ class LlamaProver(Prover[LlamaCheckpoint]):
         derived = {dtype: self._derived(storage) for dtype, storage in stored.items()}
         verdicts = {}
         for storage in STORAGES:
-            found = derived[storage.storage]
-            if isinstance(found, str):
-                verdicts[storage.name] = FormatVerdict(0, found, {})
+            derivation = derived[storage.storage]
+            if isinstance(derivation, str):
+                verdicts[storage.name] = FormatVerdict(0, derivation, {})
             else:
-                bounds = LlamaBounds(found, self.fused, storage, self.margin)
+                bounds = LlamaBounds(derivation, self.fused, storage, self.margin)
                 verdicts[storage.name] = self.longest(bounds)
         plain = derived[STORAGES[0].storage]
         return verdicts, (plain,) if isinstance(plain, str) else ()
@@ -69,8 +69,8 @@ class LlamaProver(Prover[LlamaCheckpoint]):
                 raise VoidError(f"{name} has an entry that is not a finite number")
         plain = undisguise(c, directions)
         derived = derive(plain.checkpoint, self.formulas)
-        given = directions, self.fused, self.margin
-        return lambda: LlamaDenseBounds(derived, plain, c, *given)
+        arguments = directions, self.fused, self.margin
+        return lambda: LlamaDenseBounds(derived, plain, c, *arguments)
 
     def not_left(self) -> tuple[str, ...]:
         """Padding on the left has rows that see no key: eager attention adds the least number of

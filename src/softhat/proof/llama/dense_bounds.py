@@ -38,15 +38,15 @@ class LlamaDenseBounds(DenseBounds):
 
     def __init__(
         self,
-        found: LlamaDerivation,
+        derivation: LlamaDerivation,
         plain: PlainLlama,
         c: LlamaCheckpoint,
         directions: Directions,
         fused: bool,
         margin: float | None,
     ) -> None:
-        self.found, self.c, self.plain = found, c, plain
-        stream = PlainStream(found.cells, found.after_attention, float(c.d_model))
+        self.derivation, self.c, self.plain = derivation, c, plain
+        stream = PlainStream(derivation.cells, derivation.after_attention, float(c.d_model))
         super().__init__(plain.basis, stream, fused, margin, c.d_model**0.5)
         u = self.u
         if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
@@ -58,8 +58,8 @@ class LlamaDenseBounds(DenseBounds):
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
         self.rotary = RotaryScores(STORAGES[0], fused, frequencies(c), c.context)
-        self.logits = found.logits
-        self.kinds = {(head.block, head.head): head for head in found.heads()}
+        self.logits = derivation.logits
+        self.kinds = {(head.block, head.head): head for head in derivation.heads()}
         self.queries: list[list[RowGroups]] = []
         self.keys: list[list[RowGroups]] = []
         self.extents: list[list[float]] = []
@@ -70,7 +70,7 @@ class LlamaDenseBounds(DenseBounds):
                 self.u,
                 hidden(c, at),
                 hidden(plain.checkpoint, at),
-                self.found.blocks[at].gates,
+                self.derivation.blocks[at].gates,
                 units,
                 f"block {at}",
             )
@@ -288,11 +288,11 @@ class LlamaDenseBounds(DenseBounds):
     # Hidden units and the read-out
 
     def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
-        found: dict[int, list[ClipTerm]] = {}
+        clips: dict[int, list[ClipTerm]] = {}
         held = HeldValues.of(self.stream.after_attention[at], self.size)
         for clip in self.units[at].clips:
-            found.setdefault(clip.gate.target, []).append(clipped(self, clip, held, off, norm))
-        return found
+            clips.setdefault(clip.gate.target, []).append(clipped(self, clip, held, off, norm))
+        return clips
 
     def _idle_units(self, at: int, norm: NormError) -> list[ClipTerm]:
         return idle_terms(self, self.units[at])

@@ -39,14 +39,14 @@ class HeldValues:
     def largest(self, rows: Matrix) -> Vector:
         """Of (…, k, variables), the norm of the k numbers read."""
         fixed = np.sqrt(((rows @ self.constants) ** 2).sum(axis=-2)).max(axis=-1)
-        found: Vector = fixed + lengths(rows) @ self.varying
-        return found
+        norms: Vector = fixed + lengths(rows) @ self.varying
+        return norms
 
 
 def lengths(rows: Matrix) -> Matrix:
     """Of (…, k, variables), for each variable the norm of its k weights."""
-    found: Matrix = np.sqrt((rows**2).sum(axis=-2))
-    return found
+    norms: Matrix = np.sqrt((rows**2).sum(axis=-2))
+    return norms
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,8 @@ def idle_terms(bounds: DenseBounds, units: HiddenUnits) -> list[ClipTerm]:
     """Units that cancel, and what silu leaves of those that do not hold. Every unit is a term of
     the sum."""
     tails = sum(FACTOR * float(row_norms(clip.out).sum()) * TAIL for clip in units.clips)
-    found = [ClipTerm(0.0, tails, tails, units.count)]
-    return found + [_cancelled(bounds, group) for group in units.idle]
+    terms = [ClipTerm(0.0, tails, tails, units.count)]
+    return terms + [_cancelled(bounds, group) for group in units.idle]
 
 
 def _cancelled(bounds: DenseBounds, group: Group) -> ClipTerm:

@@ -57,7 +57,7 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
         changed |= block.output.any(axis=1) | written.any(axis=1)
     constants = Constants.of(embedding, c, ~changed)
     for at, (block, (gate, up, down)) in enumerate(zip(heads, sides, strict=True)):
-        found = {
+        matrices = {
             "self_attn.q": constants.gathered(block.query, pair_norms(block.query, c.head_dim)),
             "self_attn.k": constants.gathered(block.key, pair_norms(block.key, c.head_dim)),
             "self_attn.v": block.value,
@@ -66,7 +66,7 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
             "mlp.up": constants.gathered(up, row_norms(up)),
             "mlp.down": down,
         }
-        for kind, matrix in found.items():
+        for kind, matrix in matrices.items():
             tensors[f"model.layers.{at}.{kind}_proj.weight"] = as_float32(matrix)
     # Norms and biases are no part of a basis: they stay what they are.
     tensors |= {n: t for n, t in c.tensors.items() if "norm" in n or n.endswith(".bias")}
@@ -108,16 +108,16 @@ class Constants:
     """A coordinate that is 1 at `<bos>` and else 0."""
 
     @staticmethod
-    def of(embedding: Matrix, c: LlamaCheckpoint, kept: NDArray[np.bool_]) -> Constants:
+    def of(embedding: Matrix, c: LlamaCheckpoint, unchanged: NDArray[np.bool_]) -> Constants:
         if not len(c.tokens) <= c.bos < len(embedding):
             raise VoidError("the embedding does not fit the tokenizer")
         own = embedding[: len(c.tokens)]
-        (places,) = np.nonzero((own == own[0]).all(axis=0) & kept)
+        (places,) = np.nonzero((own == own[0]).all(axis=0) & unchanged)
         held = np.stack([own[0, places], embedding[c.bos, places]], axis=1)
 
         def first(ordinary: float, bos: float) -> int | None:
-            found = places[(held == (ordinary, bos)).all(axis=1)]
-            return int(found[0]) if len(found) else None
+            matching = places[(held == (ordinary, bos)).all(axis=1)]
+            return int(matching[0]) if len(matching) else None
 
         return Constants(places, held, first(1.0, 1.0), first(0.0, 1.0))
 
@@ -125,18 +125,18 @@ class Constants:
         """The short forms that rows are near to, whose constants are read from two coordinates.
         `sizes`: what rounding of each row is relative to."""
         near = NEAR * sizes
-        found = snapped(rows, near[:, None])
+        short = snapped(rows, near[:, None])
         if self.one is None or self.bos is None:
-            return found
+            return short
         near = near * (1 + float(np.sqrt((self.held**2).sum())))
         constants = rows[:, self.places] @ self.held
         read = snapped(constants, near[:, None])
         alike = np.abs(constants[:, 0] - constants[:, 1]) <= near
         read[alike, 1] = read[alike, 0]
-        found[:, self.places] = 0.0
-        found[:, self.one] = read[:, 0]
-        found[:, self.bos] = read[:, 1] - read[:, 0]
-        return found
+        short[:, self.places] = 0.0
+        short[:, self.one] = read[:, 0]
+        short[:, self.bos] = read[:, 1] - read[:, 0]
+        return short
 
 
 class _Heads:
@@ -206,9 +206,9 @@ class _Heads:
             g = h // self.shared
             own, shared = slice(h * size, (h + 1) * size), slice(g * size, (g + 1) * size)
             used = self.used[h]
-            for matrix, found, rows in ((query, plain[0], own), (key, plain[1], shared)):
+            for matrix, target, rows in ((query, plain[0], own), (key, plain[1], shared)):
                 turned = self.turn[g][used] @ matrix[rows] @ self.basis
-                found[rows.start + np.array(used, int)] = turned
+                target[rows.start + np.array(used, int)] = turned
             columns = own.start + np.array(self.places[h], int)
             plain[3][:, columns] = along((output[:, own] @ self.values[h].T).T, self.basis).T
         for g, directions in enumerate(self.shared_values):

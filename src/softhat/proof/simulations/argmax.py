@@ -36,17 +36,17 @@ def favourites(sight: Sight) -> list[Favourites] | None:
     if scores is None:
         return None
     sees_itself = sight.head.mask in ("none", "<=", ">=")
-    found: dict[tuple[frozenset[int], frozenset[int]], set[int]] = {}
+    queries_of: dict[tuple[frozenset[int], frozenset[int]], set[int]] = {}
     for a, row in enumerate(scores):
         seen = _seen(sight, a)
         for level in {row[c] for c in seen if row[c] >= row[a] or not sees_itself}:
             best = frozenset(c for c in seen if row[c] == level)
             absent = frozenset(c for c in seen if row[c] > level)
             if sight.head.mask != "none" or not _misses_a_sink(sight.stream, absent):
-                found.setdefault((best, absent), set()).add(a)
-    if len(found) > MOST_SETS:
+                queries_of.setdefault((best, absent), set()).add(a)
+    if len(queries_of) > MOST_SETS:
         return None
-    return [Favourites(*sets, frozenset(who)) for sets, who in found.items()]
+    return [Favourites(*sets, frozenset(who)) for sets, who in queries_of.items()]
 
 
 def one_value(sight: Sight, written: list[bool]) -> set[Vector] | None:

@@ -143,8 +143,8 @@ class _Walk:
         """β·γ is at least the logarithm: by the form of the law, or by numbers in a table."""
         law, sharp = self.laws[name], claim.sharp
         beyond = law.beyond if isinstance(law, Tabled) else law
-        wanted = RoundedUp(product(inverse(sharp.gap), Log(sharp.inside)), 6)
-        require(beyond == wanted, f"{where}: its temperature laws are not those of the evidence")
+        expected = RoundedUp(product(inverse(sharp.gap), Log(sharp.inside)), 6)
+        require(beyond == expected, f"{where}: its temperature laws are not those of the evidence")
         of_law(Log(sharp.inside))  # at least 1
         entries = law.entries if isinstance(law, Tabled) else ()
         require(len(entries) == len(claim.short_gaps), f"{where}: its table of β")
@@ -215,13 +215,13 @@ def _gap_claim(head: claimed.HeadClaim | None) -> claimed.GapClaim | None:
 def _bends(seen: Sight) -> tuple[tuple[Fraction, Fraction], ...] | None:
     """a and c of each row of a key a·j + c·j² that both query and key have, where every query makes
     the scores concave; else None."""
-    found = parabolas(seen)
-    if found is None:
+    curves = parabolas(seen)
+    if curves is None:
         return None
-    bend = seen.stream.range(asked_of(seen, [c for _, c in found])) * Fraction(-1)
+    bend = seen.stream.range(asked_of(seen, [c for _, c in curves])) * Fraction(-1)
     if bend.low.least < 0:
         return None
-    rows = zip(found, seen.head.query, seen.head.key, strict=True)
+    rows = zip(curves, seen.head.query, seen.head.key, strict=True)
     return tuple(pair for pair, q, k in rows if any(q) and any(k))
 
 

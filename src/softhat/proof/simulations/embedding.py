@@ -52,12 +52,12 @@ def _finite(source: SourceModel) -> tuple[list[int], int]:
     """The features that become content, and their common period."""
     period = math.lcm(1, *(_period(f) for f in source.features))
     named = ("1", "ordinary", "first", "last")
-    found = []
+    content = []
     for k, f in enumerate(source.features):
         periodic = isinstance(f, Mod) or f == Named("(-1)^i")
         if (periodic and period <= MOST) or (isinstance(f, Named) and f.name in named):
-            found.append(k)
-    return found, period if period <= MOST else 1
+            content.append(k)
+    return content, period if period <= MOST else 1
 
 
 def _period(feature: Feature) -> int:

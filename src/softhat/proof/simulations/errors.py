@@ -102,11 +102,11 @@ def _check_temperature(
     needed = claim.leak.times((2 if dangerous else 1) * (ROOT_E if errs else 1))
     if claim.crowd is None:
         keys = Length((stream.has("<bos>")) + (stream.has("<eos>")))
-        needed, given = needed * of_law(keys), claim.inside
+        needed, inside = needed * of_law(keys), claim.inside
     else:
         needed = needed.times(claim.crowd)
-        given = _less_one(where, claim.inside)
-    require(exactly(given).covers(needed), f"{where}: its temperature leaks more")
+        inside = _less_one(where, claim.inside)
+    require(exactly(inside).covers(needed), f"{where}: its temperature leaks more")
     if not errs:
         return
     strictness = claim.leak if dangerous else number(2)  # 1/θ

@@ -38,7 +38,7 @@ WIDER = 1 + 1e-11  # covers the rounding of this computation itself
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What is proved of one length: values err by at most `error`; how that was found."""
+    """What is proved of one length: values err by at most `error`, by that method."""
 
     error: float
     method: str
@@ -62,10 +62,10 @@ def check_to(
     walk = _Lengths(source, betas, read_lengths(evidence), top)
     reached: dict[int, Reached] = {}
     for n in range(1, top + 1):
-        found = walk.reached(n, epsilon)
-        if found is None:
+        proved = walk.reached(n, epsilon)
+        if proved is None:
             break
-        reached[n] = found
+        reached[n] = proved
     return reached
 
 

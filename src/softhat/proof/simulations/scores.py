@@ -146,8 +146,8 @@ class _Query:
     def all_at_once(self, keys: list[_Key]) -> ScoreDifference:
         """One pair for all: its grid holds every difference."""
         word = next((k for k in keys if k.sink is None), keys[0])
-        found = [self.pair(k, keys[0]) for k in keys] + [self.pair(word, word)]
-        return ScoreDifference(NOTHING, common(p.whole for p in found), None, False)
+        differences = [self.pair(k, keys[0]) for k in keys] + [self.pair(word, word)]
+        return ScoreDifference(NOTHING, common(p.whole for p in differences), None, False)
 
     def _moving(self, u: bool, v: bool) -> tuple[Grid, Interval, bool]:
         """What the keys' atoms contribute; u, v: is the key a sink?"""
@@ -195,8 +195,8 @@ def monomials(law: Law) -> list[Monomial] | None:
     """Monomials whose least the law is; None if it is otherwise."""
     match law:
         case Minimum(parts):
-            found = [monomials(part) for part in parts]
-            return None if None in found else [m for ms in found for m in ms or ()]
+            of_parts = [monomials(part) for part in parts]
+            return None if None in of_parts else [m for ms in of_parts for m in ms or ()]
         case Constant(x):
             return [(x, {})]
         case Length() | Lcm():

@@ -20,25 +20,25 @@ from softhat.proof.simulations.scores import ScoreDifference, at_most, monomials
 from softhat.proof.simulations.source import BOS, EOS, NOTHING, SourceHead, SourceModel, Vector
 
 
-def one_maximum(sight: Sight, found: Iterable[ScoreDifference]) -> bool:
-    """Has every row one maximum? `found` are all pairs of the head."""
+def one_maximum(sight: Sight, differences: Iterable[ScoreDifference]) -> bool:
+    """Has every row one maximum? `differences` has all pairs of the head."""
     if _in_steps(sight):
         return True
-    if all(pair.never_zero for pair in found):
+    if all(pair.never_zero for pair in differences):
         return True
     return not sight.stream.has(EOS) and (single_peak(sight) or integer_peak(sight))
 
 
-def crowded(sight: Sight, found: list[ScoreDifference], gap: Law) -> int | None:
+def crowded(sight: Sight, differences: list[ScoreDifference], gap: Law) -> int | None:
     """At most this many keys lie m to m + 1 gaps below the maximum, for each m = 1, 2, …; None if
     that is not known."""
     if sight.stream.has(EOS):
         return None
     if single_peak(sight):
         return 2
-    grid = common(pair.whole for pair in found)
+    grid = common(pair.whole for pair in differences)
     even = all(g.role in ("global", "lcm") for g, _ in grid.degrees)  # one grid for all keys
-    if grid.unit and even and all(p.never_zero for p in found) and at_most(gap, grid.least):
+    if grid.unit and even and all(p.never_zero for p in differences) and at_most(gap, grid.least):
         return 1
     return None
 
@@ -68,17 +68,17 @@ def parabolas(sight: Sight) -> list[tuple[Fraction, Fraction]] | None:
     """a and c of each row of the key, a·j + c·j² + constant ((0, 0) where no query reads it)."""
     if sight.stream.has(EOS):
         return None
-    found = []
+    curves = []
     for q, k in zip(sight.query, sight.key, strict=True):
         if q.zero:
-            found.append((NOTHING, NOTHING))
+            curves.append((NOTHING, NOTHING))
             continue
         by_name = {sight.stream.atoms[y].name: w for y, w in k.form.items()}
         linear, square = by_name.pop("i", NOTHING), by_name.pop("i^2", NOTHING)
         if by_name or len(set(k.content)) > 1:
             return None
-        found.append((linear, square))
-    return found
+        curves.append((linear, square))
+    return curves
 
 
 def asked_of(sight: Sight, weights: list[Fraction]) -> LinearReading:
@@ -94,10 +94,10 @@ def asked_of(sight: Sight, weights: list[Fraction]) -> LinearReading:
 
 def integer_peak(sight: Sight) -> bool:
     """Scores b·j - c·j² with c = s/T and b a multiple of 2s/T, T the number of all positions."""
-    found = parabolas(sight)
-    if found is None:
+    curves = parabolas(sight)
+    if curves is None:
         return False
-    curve, slope = (asked_of(sight, [pair[k] for pair in found]) for k in (1, 0))
+    curve, slope = (asked_of(sight, [pair[k] for pair in curves]) for k in (1, 0))
     if any(curve.content) or len(curve.form) != 1:
         return False
     ((atom, weight),) = curve.form.items()
@@ -131,10 +131,10 @@ def _in_steps(sight: Sight) -> bool:
     for a, asker in enumerate(sight.stream.classes):
         if asker.sink == near:
             continue  # it sees itself or nothing
-        found = _levels(sight, a, "i" if back else "r")
-        if found is None:
+        levels = _levels(sight, a, "i" if back else "r")
+        if levels is None:
             return False
-        step, keys = found
+        step, keys = levels
         word = list(dict.fromkeys(k for k in keys if k.sink is None))
         ends = [k for k in keys if k.sink == near]
         if asker.sink == far and sight.head.mask in ("<=", ">="):

@@ -69,7 +69,7 @@ def attended(
         for c, row in enumerate(head.output):
             if row[k]:
                 forms[c][len(atoms)] = row[k]
-        atoms.append(_found(sight, value, uniform, copies, size, f"{label}[{k}]"))
+        atoms.append(_read_atom(sight, value, uniform, copies, size, f"{label}[{k}]"))
     classes = tuple(
         Class(tuple(x + s for x, s in zip(k.content, shift, strict=True)), k.sink)
         for k in stream.classes
@@ -99,10 +99,10 @@ def _asks_alike(sight: Sight) -> bool:
     )
 
 
-def _found(
+def _read_atom(
     sight: Sight, value: LinearReading, uniform: bool, copies: bool, size: Generator, name: str
 ) -> Atom:
-    """What a head finds of a value, as an atom."""
+    """What a head reads of a value, as an atom."""
     stream, mask = sight.stream, sight.head.mask
     whole, apart = stream.whole(value), stream.apart(value)
     if copies:
@@ -132,7 +132,7 @@ def _sum_over_sinks(stream: ResidualStream, value: LinearReading) -> Fraction:
 def _copied(
     stream: ResidualStream, sight: Sight, picked: list[Vector], label: str
 ) -> ResidualStream:
-    """Every class once for each content that the head may have found."""
+    """Every class once for each content that the head may have read."""
     head, empty = sight.head, sight.head.mask in ("<", ">")
     atoms, forms = list(stream.atoms), [dict(form) for form in stream.forms]
     for k, value in enumerate(sight.value):
@@ -148,9 +148,9 @@ def _copied(
                 forms[c][len(atoms)] = row[k]
         atoms.append(Atom(f"{label}[{k}]", whole, apart, reach.with_zero if empty else reach))
     seen: dict[Class, None] = {}
-    for found in picked:
+    for read in picked:
         moved = [
-            sum((w * v for w, v in zip(row, found, strict=True)), NOTHING) for row in head.output
+            sum((w * v for w, v in zip(row, read, strict=True)), NOTHING) for row in head.output
         ]
         for old in stream.classes:
             content = tuple(a + b for a, b in zip(old.content, moved, strict=True))
@@ -216,14 +216,14 @@ def forgotten(stream: ResidualStream, read_later: frozenset[int]) -> ResidualStr
 def read_after(source: SourceModel) -> list[frozenset[int]]:
     """For each layer the coordinates that something after it reads."""
     later = support(source.weights)
-    found: list[frozenset[int]] = []
+    read_later: list[frozenset[int]] = []
     for layer in reversed(source.layers):
-        found.append(frozenset(later))
+        read_later.append(frozenset(later))
         if layer.forward is not None:
             units = {u for c in later for u, w in enumerate(layer.forward.out[c]) if w}
             later = later | columns(tuple(layer.forward.into[u] for u in sorted(units)))
-        wanted = frozenset(later)
+        needed = frozenset(later)
         for head in layer.heads:
-            values = head.value if any(any(head.output[c]) for c in wanted) else ()
+            values = head.value if any(any(head.output[c]) for c in needed) else ()
             later = later | columns((*head.query, *head.key, *values))
-    return found[::-1]
+    return read_later[::-1]

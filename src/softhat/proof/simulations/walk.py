@@ -119,14 +119,14 @@ def _gap(
     if claim is None:
         require(uniform, f"{where}: not all its rows are uniform")
         return None
-    found = list(pairs(seen))
-    require(all(pair.at_least(claim.gap) for pair in found), f"{where}: its gap")
-    single = not uniform and one_maximum(seen, found)
+    differences = list(pairs(seen))
+    require(all(pair.at_least(claim.gap) for pair in differences), f"{where}: its gap")
+    single = not uniform and one_maximum(seen, differences)
     if seen.head.ties != "average" and not single:
         _decided(source, where, seen, claim, top)
         single = True
     if claim.crowd is not None:
-        known = crowded(seen, found, claim.gap)
+        known = crowded(seen, differences, claim.gap)
         require(known is not None and known <= claim.crowd, f"{where}: its crowd")
     return GapFact(claim.gap, claim.crowd, single)
 

@@ -52,9 +52,9 @@ def run(source: SourceModel, word: tuple[int, ...]) -> WordRun:
     for l, layer in enumerate(source.layers):
         before = x
         for h, head in enumerate(layer.heads):
-            rows, den, found = _attend(head, before)
+            rows, den, read = _attend(head, before)
             scores[l, h] = rows, den
-            x = _sum(x, _apply(head.output, found))
+            x = _sum(x, _apply(head.output, read))
         x = _reduced(x)
         if layer.forward is not None:
             ff = layer.forward
@@ -101,7 +101,7 @@ def _attend(head: SourceHead, x: Vectors) -> tuple[list[Row], int, Vectors]:
     queries, keys, values = (_apply(m, x) for m in (head.query, head.key, head.value))
     factor = math.lcm(*range(1, len(x.rows) + 1))
     rows: list[Row] = []
-    found = []
+    read = []
     for i, q in enumerate(queries.rows):
         row = tuple(
             sum(map(int.__mul__, q, k)) if _sees(head.mask, i, j) else None
@@ -112,9 +112,9 @@ def _attend(head: SourceHead, x: Vectors) -> tuple[list[Row], int, Vectors]:
             best = [best[0] if head.ties == "leftmost" else best[-1]]
         share = factor // len(best) if best else 0
         width = range(len(head.value))
-        found.append([share * sum(values.rows[j][k] for j in best) for k in width])
+        read.append([share * sum(values.rows[j][k] for j in best) for k in width])
         rows.append(row)
-    return rows, queries.den * keys.den, Vectors(found, values.den * factor)
+    return rows, queries.den * keys.den, Vectors(read, values.den * factor)
 
 
 def _sees(mask: str, i: int, j: int) -> bool:

@@ -59,10 +59,10 @@ Claimed = Formula | Acceptor
 """What an output is claimed to compute."""
 
 
-def formulas_alone(given: Mapping[str, Claimed]) -> dict[str, Formula]:
+def formulas_alone(claimed: Mapping[str, Claimed]) -> dict[str, Formula]:
     """What the tokens of a language model are claimed to compute."""
-    formulas = {name: one for name, one in given.items() if isinstance(one, Formula)}
-    if len(formulas) != len(given):
+    formulas = {name: one for name, one in claimed.items() if isinstance(one, Formula)}
+    if len(formulas) != len(claimed):
         raise VoidError("a language model computes formulas, not automata")
     return formulas
 
@@ -79,11 +79,11 @@ class LanguageClaims:
 
 
 def claims_of(
-    space: Space, most: int, given: Mapping[str, Claimed], has_recalls: bool
+    space: Space, most: int, claimed: Mapping[str, Claimed], has_recalls: bool
 ) -> tuple[BoundedAtoms, Claims | LanguageClaims]:
     """The atoms of words of at most so many positions, and what is claimed over them."""
-    automata = {name: one for name, one in given.items() if isinstance(one, Acceptor)}
-    formulas = {name: one for name, one in given.items() if isinstance(one, Formula)}
+    automata = {name: one for name, one in claimed.items() if isinstance(one, Acceptor)}
+    formulas = {name: one for name, one in claimed.items() if isinstance(one, Formula)}
     atoms = BoundedAtoms(space, most, has_recalls, whole_shifts=bool(automata))
     if not automata:
         return atoms, Claims(atoms, formulas)
@@ -121,8 +121,8 @@ def member(atoms: BoundedAtoms, automaton: Acceptor) -> int:
 
 def _chosen(space: Space, state: Sequence[int], of: Sequence[int]) -> int:
     """`of[r]`, where r is the state with these binary digits."""
-    found = space.false
+    function = space.false
     for r, value in enumerate(of):
         code = [bit if r >> b & 1 else space.negation(bit) for b, bit in enumerate(state)]
-        found = space.either(found, space.both(space.every(code), value))
-    return found
+        function = space.either(function, space.both(space.every(code), value))
+    return function

@@ -85,7 +85,7 @@ class StockCertificate:
         }
 
     def to_json(self) -> dict[str, Any]:
-        given = {
+        optional = {
             "activation": self.activation,
             "margin": self.margin,
             "weights": self.weights,
@@ -100,7 +100,7 @@ class StockCertificate:
             disguised=self.disguised,
             context=self.context,
             kernel=self.kernel,
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in optional.items() if value is not None},
             formats={
                 name: {
                     "certified": verdict.max_length == self.context - 1,
@@ -142,24 +142,24 @@ def longest(
     bounds: dict[str, float],
     first: Callable[[], None] | None = None,
 ) -> FormatVerdict:
-    """The longest words that pass: errors only grow with the length, so bisect. `first` is what
-    does not depend on it. `check` leaves in `bounds` what it found: of the longest words, or, where
-    none pass, how far it came."""
-    found, too_long, reason = 0, most + 1, ""
+    """The longest words that pass: errors only grow with the length, so bisect. `first` checks what
+    does not depend on it. `check` writes its bounds into `bounds`: the verdict has those of the
+    longest words that pass or, where none do, those of the last trial."""
+    reach, too_long, reason = 0, most + 1, ""
     try:
         if first is not None:
             first()
     except VoidError as failure:
         return FormatVerdict(0, str(failure), {})
-    trial, kept = most, bounds
-    while too_long - found > 1:
+    trial, sizes = most, bounds
+    while too_long - reach > 1:
         try:
             check(trial)
-            found, kept = trial, dict(bounds)
+            reach, sizes = trial, dict(bounds)
         except VoidError as failure:
             too_long, reason = trial, str(failure)
-        trial = (found + too_long) // 2
-    return FormatVerdict(found, reason, {name: float(f"{size:.6g}") for name, size in kept.items()})
+        trial = (reach + too_long) // 2
+    return FormatVerdict(reach, reason, {name: float(f"{x:.6g}") for name, x in sizes.items()})
 
 
 class LengthBounds(Protocol):
@@ -226,7 +226,7 @@ class Prover(ABC, Generic[C]):
     def verdicts(self, directions: Directions | None) -> tuple[Verdicts, tuple[str, ...]]:
         """What is proved of a checkpoint, which is disguised if it has directions.
 
-        A margin is a claim as well: one that is not above 0 is kept by wrong logits too.
+        A margin is a claim as well. One that is not above 0 says nothing: wrong logits have it too.
         """
         if self.margin is not None and not 0 < self.margin < inf:
             reason = f"the margin that is claimed is {self.margin:g}, not a number above 0"
@@ -247,10 +247,10 @@ def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> Verdicts:
     """What is proved of a checkpoint in a dense basis. Bounds that cannot even be set up prove
     nothing."""
     try:
-        found = bounds()
+        dense = bounds()
     except VoidError as failure:
         return only_wide(FormatVerdict(0, str(failure), {}))
-    return only_wide(longest(found.check, most, found.bounds))
+    return only_wide(longest(dense.check, most, dense.bounds))
 
 
 def attention_assumptions(kernel: str, disguised: bool) -> list[str]:

@@ -36,14 +36,14 @@ class StockCheckpoint:
 
     def tensor(self, name: str, *shape: int) -> Array:
         """A tensor of that shape (any shape if none is given)."""
-        found = self.tensors.get(name)
-        if found is None:
+        tensor = self.tensors.get(name)
+        if tensor is None:
             raise VoidError(f"there is no tensor {name}")
-        if shape and found.shape != shape:
-            raise VoidError(f"{name} has the shape {found.shape}, not {shape}")
-        if not np.isfinite(found).all():
+        if shape and tensor.shape != shape:
+            raise VoidError(f"{name} has the shape {tensor.shape}, not {shape}")
+        if not np.isfinite(tensor).all():
             raise VoidError(f"{name} has an entry that is not a finite number")
-        return found
+        return tensor
 
     def blocks_under(self, prefix: str) -> int:
         """How many blocks have tensors named `prefix.number.…`."""

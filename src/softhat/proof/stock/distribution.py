@@ -42,8 +42,8 @@ def distribution_bounds(
     stated: StatedLogits, error: float, margin: float, tokens: int
 ) -> dict[str, float]:
     """What is certified of logits that are off by at most `error`, if the margin is kept."""
-    kept = stated.least - stated.forbidden - 2 * error
-    need(kept >= margin, "read-out: the margin may not be kept")
+    margin_left = stated.least - stated.forbidden - 2 * error
+    need(margin_left >= margin, "read-out: the margin may not be kept")
     logit = stated.slack + error
     off = probability_error(logit, margin, tokens)
     return {"logit": logit, "probability, in units of it": off}
@@ -114,21 +114,21 @@ class _BitReader:
     def __init__(self, readout: Readout) -> None:
         self.cells, self.atoms = readout.cells, readout.atoms
         self.claims, self.formulas = readout.claims, formulas_alone(readout.formulas)
-        self._found: dict[str, tuple[int | None, int]] = {}
+        self._bits: dict[str, tuple[int | None, int]] = {}
 
     def form(self, row: Form, where: str) -> Split:
-        found = split(row, self.cells)
-        if found.others:
+        parts = split(row, self.cells)
+        if parts.others:
             raise VoidError(f"{where} reads something that is not a stored bit")
-        return found
+        return parts
 
     def bit(self, name: str) -> tuple[int | None, int]:
         """The variable that is ±1 as the formula says, and its sign; or a constant's sign."""
         if name not in self.formulas:
             raise VoidError(f"there is no formula for {name!r}")
-        if name not in self._found:
-            self._found[name] = self._bit(name)
-        return self._found[name]
+        if name not in self._bits:
+            self._bits[name] = self._bit(name)
+        return self._bits[name]
 
     def _bit(self, name: str) -> tuple[int | None, int]:
         space = self.atoms.space

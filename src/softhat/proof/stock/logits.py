@@ -80,7 +80,7 @@ def check_logits(
     head: ReadHead, errors: Iterable[float], margin: float | None, unit: float = 1.0
 ) -> dict[str, float]:
     """Logits that are off by at most these keep their sign, or a language model its margin, and its
-    log-weights what they are. `unit`: of what the weights were found to compute."""
+    log-weights what they are. `unit`: that of the logits in `head`."""
     errors = [*errors]
     if margin is None:
         for size, error in zip(head.sizes, errors, strict=True):

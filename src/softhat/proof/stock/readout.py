@@ -63,15 +63,15 @@ class Readout:
             function, size, at_bos = self._decided(row, where)
             if name is not None and name not in self.formulas:
                 raise VoidError(f"there is no formula for the token {name}")
-            wanted = name is not None and starts[name]
+            may_start = name is not None and starts[name]
             never = function == self.atoms.space.false
             if not (never if name is None else self.claims.met(name, function)):
                 raise VoidError(f"output {name or '<bos>'!r} does not compute its formula")
-            if (at_bos > 0) != wanted or not at_bos:
+            if (at_bos > 0) != may_start or not at_bos:
                 raise VoidError(f"{where} is wrong before the first symbol")
             sizes += [size, abs(at_bos)]
             allowed[name or "<bos>"] = function
-            at_start += [name] if wanted and name is not None else []
+            at_start += [name] if may_start and name is not None else []
         if min(sizes) <= self.least or max(sizes) != min(sizes):
             raise VoidError("the logits of tokens have different sizes")
         if greedy:
@@ -81,19 +81,19 @@ class Readout:
     def _decided(self, row: Form, where: str) -> tuple[int, float, float]:
         """A row as size·(±1 of a function): the function, the size, the value at <bos>."""
         space = self.atoms.space
-        found = split(row, self.cells)
-        if found.others or len(found.bits) > 1:
+        parts = split(row, self.cells)
+        if parts.others or len(parts.bits) > 1:
             raise VoidError(f"{where} reads something that is not one stored bit")
-        if not found.bits:
-            function = space.true if found.ordinary > 0 else space.false
-            return function, float(abs(found.ordinary)), float(found.bos)
-        ((p, w),) = found.bits.items()
-        if found.ordinary != 0:
+        if not parts.bits:
+            function = space.true if parts.ordinary > 0 else space.false
+            return function, float(abs(parts.ordinary)), float(parts.bos)
+        ((p, w),) = parts.bits.items()
+        if parts.ordinary != 0:
             raise VoidError(f"{where} adds a constant to a stored bit")
         cell = self.cells[p]
         assert isinstance(cell, BitCell | TableCell)
         function = cell.function if w > 0 else space.negation(cell.function)
-        return function, float(abs(w)), float(found.bos)
+        return function, float(abs(w)), float(parts.bos)
 
 
 def token_names(rows: list[Form], symbols: tuple[str, ...]) -> list[str | None]:

@@ -172,8 +172,8 @@ class TurnedScores(StockScores):
     def less(self, head: Lookup, near: float, far: float) -> Gaps:
         """The scores of two keys that may win are off by at most `near` against each other, those
         of any two by `far`."""
-        kept = 1 - self.scale
-        return Gaps(head.gap * kept - near, head.clear * kept - far)
+        share = 1 - self.scale
+        return Gaps(head.gap * share - near, head.clear * share - far)
 
     def left(self, head: StockHead, key: float, least: float, share: float) -> float:
         """Keys are so much alike that the word's own positions share the weight: off by less than a

@@ -100,10 +100,10 @@ class Form:
 
 def forms(weights: Matrix, bias: NDArray[np.float32]) -> list[Form]:
     """The columns of a matrix over variables."""
-    found: list[dict[int, float]] = [{} for _ in range(weights.shape[1])]
+    columns: list[dict[int, float]] = [{} for _ in range(weights.shape[1])]
     for p, column in np.argwhere(weights).tolist():
-        found[column][p] = float(weights[p, column])
-    return [Form(w, float(b)) for w, b in zip(found, bias, strict=True)]
+        columns[column][p] = float(weights[p, column])
+    return [Form(w, float(b)) for w, b in zip(columns, bias, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +146,16 @@ def function_of(cell: Cell) -> int:
 
 def literal(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> int:
     """The function of a form that is 0 or 1 at ordinary positions and 0 at `<bos>`."""
-    found = split(form, cells)
+    parts = split(form, cells)
     space = atoms.space
-    if found.others or found.bos != 0 or len(found.bits) > 1:
+    if parts.others or parts.bos != 0 or len(parts.bits) > 1:
         raise VoidError(f"{where} is not a stored bit that is 0 at <bos>")
-    if not found.bits:
-        if found.ordinary not in (0, 1):
+    if not parts.bits:
+        if parts.ordinary not in (0, 1):
             raise VoidError(f"{where} is a constant other than 0 and 1")
-        return space.true if found.ordinary == 1 else space.false
-    ((p, w),) = found.bits.items()
-    if abs(w) != Fraction(1, 2) or found.ordinary != Fraction(1, 2):
+        return space.true if parts.ordinary == 1 else space.false
+    ((p, w),) = parts.bits.items()
+    if abs(w) != Fraction(1, 2) or parts.ordinary != Fraction(1, 2):
         raise VoidError(f"{where} is not a stored bit or the negation of one")
     function = function_of(cells[p])
     return function if w > 0 else space.negation(function)

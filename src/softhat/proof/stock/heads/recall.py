@@ -277,14 +277,14 @@ def read_recall(
 
 def _bit(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> tuple[int, Fraction]:
     """A form that on the word is u times a stored bit as 0 or 1, or times its negation."""
-    found = split(form, cells)
-    if found.others or len(found.bits) != 1:
+    parts = split(form, cells)
+    if parts.others or len(parts.bits) != 1:
         raise VoidError(f"{where}: a row compares something that is not one stored bit")
-    ((p, w),) = found.bits.items()
-    if abs(found.ordinary) != abs(w) or not w:
+    ((p, w),) = parts.bits.items()
+    if abs(parts.ordinary) != abs(w) or not w:
         raise VoidError(f"{where}: a row compares something that is not 0 or 1")
     function = function_of(cells[p])
-    if found.ordinary == w:
+    if parts.ordinary == w:
         return function, 2 * w
     return atoms.space.negation(function), -2 * w
 
@@ -297,14 +297,14 @@ def _partners(
     by_pair = {(c.query, c.key): c for c in conflicts}
     if len(by_pair) != len(conflicts) or not conflicts:
         raise VoidError(f"{where} compares a digit twice, or none")
-    found = []
+    partners = []
     while by_pair:
         (query, key), one = by_pair.popitem()
         other = by_pair.pop((space.negation(query), space.negation(key)), None)
         if other is None:
             raise VoidError(f"{where}: a digit that differs costs something one way only")
-        found.append((one, other))
-    return found
+        partners.append((one, other))
+    return partners
 
 
 def _places(

@@ -84,7 +84,7 @@ def _codes(h: HeadForms, cells: list[Cell]) -> tuple[int, ShiftHead]:
     """Each row compares a digit of a position before with the key's."""
     weights: list[float] = []
     asked: list[Vector] = []
-    given: list[Vector] = []
+    held: list[Vector] = []
     for p in h.used:
         query, key = h.query[p][0], h.key[p][0]
         if len(query.weights) != 1 or len(key.weights) != 1 or query.constant or key.constant:
@@ -95,8 +95,8 @@ def _codes(h: HeadForms, cells: list[Cell]) -> tuple[int, ShiftHead]:
             raise VoidError(f"{h.where} has scores that no kind of head has")
         weights.append(abs(u * v) / h.root)
         asked.append(before if u * v > 0 else -before)
-        given.append(digit)
-    distance = distance_of_codes(asked, given, h.where)
+        held.append(digit)
+    distance = distance_of_codes(asked, held, h.where)
     return distance, ShiftHead(
         block=h.block,
         head=h.head,
@@ -138,10 +138,10 @@ def _turns(h: HeadForms, cells: list[Cell]) -> tuple[int, ShiftHead]:
     )
 
 
-def distance_of_codes(asked: Sequence[Vector], given: Sequence[Vector], where: str) -> int:
-    """D of Theorem 18. `asked` and `given` are the ±1 digits of queries and of keys at every
+def distance_of_codes(asked: Sequence[Vector], held: Sequence[Vector], where: str) -> int:
+    """D of Theorem 18. `asked` and `held` are the ±1 digits of queries and of keys at every
     position, `<bos>` first, with the signs by which a digit that is the same adds to the score."""
-    query, key = np.stack(asked) > 0, np.stack(given) > 0
+    query, key = np.stack(asked) > 0, np.stack(held) > 0
     last = key.shape[1] - 1
     if len(np.unique(np.packbits(key, axis=0), axis=1).T) != last + 1:
         raise VoidError(f"{where} compares digits that two positions share")
