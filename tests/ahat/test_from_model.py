@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from softhat.ahat.file import dumps, loads
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.logic.syntax.nodes import Formula
+from softhat.transformer.weights import Attention
 from tests.ahat.definition import evaluate
 from tests.ahat.running import wide_values
 from tests.ahat.simulation.extended import soft_values
@@ -87,6 +90,22 @@ def test_only_hard_attention() -> None:
         softhat.to_ahat(softhat.compile("Y a"))
     with pytest.raises(softhat.SofthatError, match="white space"):
         softhat.to_ahat(softhat.compile("true", alphabet=["a b"], attention="hard"))
+
+
+@pytest.mark.parametrize("attention", ["hard", "temperature", "unbounded"])
+@pytest.mark.parametrize("function", [softhat.analyze, softhat.simulate])
+def test_a_compiled_model_is_refused(
+    function: Callable[[Any], object], attention: Attention
+) -> None:
+    """In one line, with what to do: a compiled model has no exact weights of its own."""
+    model = softhat.compile("a S b", alphabet="ab", attention=attention)
+    with pytest.raises(softhat.SofthatError) as error:
+        function(model)
+    message = str(error.value)
+    assert message.startswith("expected an AHAT")
+    assert "softhat.to_ahat of a model compiled with attention='hard'" in message
+    assert message.endswith("got a Model")
+    assert "\n" not in message
 
 
 def test_analyze_takes_it() -> None:

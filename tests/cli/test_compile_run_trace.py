@@ -157,6 +157,25 @@ def test_bad_input_is_one_message_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["run", "trace"])
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_an_export_is_refused_with_what_to_do(command: str, family: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "export")
+    model = softhat.compile("!c S a", alphabet="abc")
+    if family == "gpt2":
+        softhat.to_gpt2(model, folder)
+    else:
+        softhat.to_llama(model, folder)
+    done = call(command, folder, "abca")
+    assert done.code == 2
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert f"model_type '{family}'" in done.err
+    assert "run the model folder that it was exported from" in done.err
+    assert f"softhat verify {folder}" in done.err
+    assert "run it with transformers" in done.err
+
+
 @pytest.mark.parametrize("command", ["run", "certify", "check", "compile"])
 def test_a_formula_loads_nothing_of_other_front_ends(command: str, tmp_path: Path) -> None:
     """Start-up counts: what a formula's model does not use is not imported."""

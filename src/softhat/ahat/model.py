@@ -178,3 +178,12 @@ class AHAT:
         from softhat.ahat.file import save
 
         save(self, path)
+
+
+def check_ahat(model: object) -> None:
+    """Functions for AHATs refuse other models, compiled ones above all."""
+    if not isinstance(model, AHAT):
+        raise SofthatError(
+            f"expected an AHAT (softhat.ahat.load, or softhat.to_ahat of a model compiled with "
+            f"attention='hard'), got a {type(model).__name__}"
+        )

@@ -80,7 +80,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     except SofthatError as error:
         raise SofthatError(f"{folder} is damaged: {error}") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise SofthatError(f"{folder} is not a softhat model: its config.json has another format")
+        raise SofthatError(f"{folder} is not a softhat model: {_other_format(config, folder)}")
     version = config.get("version")
     if type(version) is not int or version not in READ:
         raise SofthatError(
@@ -88,6 +88,18 @@ def read_config(folder: Path) -> dict[str, Any]:
             "compile it again, or install the softhat that wrote it"
         )
     return config
+
+
+def _other_format(config: object, folder: Path) -> str:
+    """What a `config.json` is that is not ours, and for a checkpoint of `transformers` what to do:
+    every class there writes its `model_type`."""
+    if not isinstance(config, dict) or "model_type" not in config:
+        return "its config.json has another format"
+    return (
+        f"its config.json has another format, of transformers (model_type "
+        f"{str(config['model_type'])[:40]!r}): run the model folder that it was exported from, "
+        f"check the export with softhat verify {folder}, or run it with transformers"
+    )
 
 
 def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:

@@ -22,7 +22,7 @@ from softhat.ahat.analysis.rows import Profile
 from softhat.ahat.analysis.structure import HeadStructure, looks_back, structure
 from softhat.ahat.analysis.tally import Gap, HeadId, Tally, TiedRow, chunk
 from softhat.ahat.exact import last_rows, run
-from softhat.ahat.model import AHAT, Word
+from softhat.ahat.model import AHAT, Word, check_ahat
 from softhat.ahat.words import all_words, feasible_length
 from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Progress, unseen
@@ -103,6 +103,7 @@ def analyze(
     vectors, as far as these stay small, or by the gap laws. With `words`, only those are run, and
     the result says `sampled`. `progress` is told what is counted, how many are done, of how many.
     """
+    check_ahat(model)
     if not 0 < leak < 1:
         raise SofthatError(f"the leak must lie strictly between 0 and 1, not {leak!r}")
     if words is None and up_to < 1:

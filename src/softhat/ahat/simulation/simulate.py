@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from softhat.ahat.model import AHAT
+from softhat.ahat.model import AHAT, check_ahat
 from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.every_length import (
     SHARES,
@@ -51,6 +51,7 @@ def simulate(
     can be certified; on Ctrl-C with a `max_length`, Interrupted, whose `kept` is a simulation of
     what was proved: with the constants to the length that was reached, or else with laws.
     """
+    check_ahat(model)
     if max_length is not None and max_length < 1:
         raise SofthatError(f"max_length must be at least 1, not {max_length}")
     if epsilon is not None and not (epsilon > 0 and math.isfinite(epsilon)):
