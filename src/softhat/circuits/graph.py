@@ -120,7 +120,7 @@ class Circuit:
 
     @staticmethod
     def from_json(document: Mapping[str, Any]) -> Circuit:
-        """The circuit that `to_json` said."""
+        """The circuit that `to_json` wrote."""
         if document.get("format") != FORMAT:
             raise SofthatError(f"a circuit has format {FORMAT!r}, not {document.get('format')!r}")
         return Circuit(

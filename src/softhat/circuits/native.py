@@ -21,7 +21,7 @@ from softhat.transformer.edges import edges
 def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes with what they compute, and edges with what they carry and a witness each.
 
-    What the nodes of RASP programs and of simulations compute is no formula, and not said.
+    Nodes of RASP programs and of simulations compute no formulas, so they have no meanings.
     """
     t = model.transformer
     decided = tuple(model.formulas.values()) if isinstance(model, Model) else ()
@@ -32,20 +32,22 @@ def circuit_of(model: Answers, seed: int = 0, words: int = 256) -> Circuit:
     )
     most = max((len(layer.masks) for layer in t.layers), default=0)
     config = {"n_layers": len(t.layers), "n_heads": most, "d_model": t.d_model}
-    said = native_meanings(t, model.program) if isinstance(model, Model) else None
-    definitions = said.definitions if said else ()
-    nodes = tuple(search.witnessed(_nodes(model, said)))
+    part_meanings = native_meanings(t, model.program) if isinstance(model, Model) else None
+    definitions = part_meanings.definitions if part_meanings else ()
+    nodes = tuple(search.witnessed(_nodes(model, part_meanings)))
     return Circuit("softhat", nodes, judged_edges, config, search.answers(), definitions)
 
 
-def _nodes(model: Answers, said: NativeMeanings | None) -> Iterator[Node]:
+def _nodes(model: Answers, part_meanings: NativeMeanings | None) -> Iterator[Node]:
     t = model.transformer
-    yield Node("input", hook_of("input"), "", said.inputs if said else ())
+    yield Node("input", hook_of("input"), "", part_meanings.inputs if part_meanings else ())
     for number, layer in enumerate(t.layers):
         for h, kind in enumerate(layer.kinds):
             name = f"a{number}.h{h}"
-            yield Node(name, hook_of(name), kind, said.heads[number][h] if said else ())
-        stored = said.gates[number] if said else ()
+            yield Node(
+                name, hook_of(name), kind, part_meanings.heads[number][h] if part_meanings else ()
+            )
+        stored = part_meanings.gates[number] if part_meanings else ()
         yield Node(f"m{number}", hook_of(f"m{number}"), "gates", stored)
     outputs = outputs_said(model.formulas) if isinstance(model, Model) else ()
     yield Node("logits", hook_of("logits"), "", outputs)

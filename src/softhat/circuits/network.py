@@ -47,7 +47,7 @@ class Begun:
     added: Mapping[str, Array]
     before: tuple[Array, ...]
     margins: Array
-    kept: dict[Slot, Array] = field(default_factory=dict)
+    recomputed: dict[Slot, Array] = field(default_factory=dict)
     """What patched runs computed of it again, each once: `softhat.circuits.stock_network`."""
 
     @staticmethod

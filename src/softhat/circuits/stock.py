@@ -46,9 +46,9 @@ def _decided(labels: Mapping[str, Any]) -> tuple[Formula, ...]:
     """What the outputs decide, where the labels say all that is needed to read it."""
     definitions = labels.get("definitions", ())
     formulas = []
-    for said in labels.get("outputs", ()):
+    for output in labels.get("outputs", ()):
         try:
-            formulas.append(parse("; ".join([*definitions, said["formula"]])))
+            formulas.append(parse("; ".join([*definitions, output["formula"]])))
         except SofthatError:  # a numerical predicate of the user's own
             continue
     return tuple(formulas)
@@ -72,11 +72,11 @@ def _nodes(layers: int, n_head: int, labels: Mapping[str, Any]) -> Iterator[Node
             labelled = heads.get((number, h))
             if labelled is not None and not labelled.get("distractor"):
                 name = f"a{number}.h{h}"
-                said = tuple(map(_meaning, labelled["computes"]))
-                yield Node(name, hook_of(name), labelled["kind"], said)
+                meanings = tuple(map(_meaning, labelled["computes"]))
+                yield Node(name, hook_of(name), labelled["kind"], meanings)
         yield Node(f"m{number}", hook_of(f"m{number}"), "gates", tuple(stored[number + 1]))
-    said = tuple(map(_meaning, labels.get("outputs", ())))
-    yield Node("logits", hook_of("logits"), "", said)
+    meanings = tuple(map(_meaning, labels.get("outputs", ())))
+    yield Node("logits", hook_of("logits"), "", meanings)
 
 
 def _meaning(data: Mapping[str, Any]) -> Meaning:

@@ -103,8 +103,8 @@ class StockNetwork(ABC):
             return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
 
         for number in range(first, self.layers):
-            kept = shared.begun.kept if shared is not None and number == first else {}
-            block = _Block(self, number, x, kept)
+            recomputed = shared.begun.recomputed if shared is not None and number == first else {}
+            block = _Block(self, number, x, recomputed)
             # A node that is patched for all readers is read by all heads alike.
             for_all = read(f"a{number}.h0", "q") if isinstance(patch, NodePatch) else None
             for h in range(self.heads):
@@ -174,14 +174,15 @@ class StockNetwork(ABC):
 class _Block:
     """The attention of a block that most heads read alike.
 
-    What is read is normed once. Of `x`, which all read but for what is patched, the parts of every
-    head are `kept`, for all patches of a run of which this is the first block that differs.
+    What is read is normed once. All heads read `x`, but for what is patched. The queries, keys,
+    values and attention weights that a head computes from `x` are stored in `recomputed`. It is
+    shared by all patches of a run for which this block is the first that differs.
     """
 
     def __init__(
-        self, network: StockNetwork, number: int, x: Array, kept: dict[Slot, Array]
+        self, network: StockNetwork, number: int, x: Array, recomputed: dict[Slot, Array]
     ) -> None:
-        self.network, self.number, self.x, self.kept = network, number, x, kept
+        self.network, self.number, self.x, self.recomputed = network, number, x, recomputed
         self.norms: dict[int, tuple[Array, Array]] = {}
         """By the identity of what is read, which is held so that no other takes its number."""
 
@@ -210,9 +211,9 @@ class _Block:
 
     def _once(self, h: int, what: str, computed: Callable[[], Array]) -> Array:
         at = f"a{self.number}.h{h}", what
-        if at not in self.kept:
-            self.kept[at] = computed()
-        return self.kept[at]
+        if at not in self.recomputed:
+            self.recomputed[at] = computed()
+        return self.recomputed[at]
 
 
 def applied(x: Array, matrix: Array) -> Array:

@@ -162,11 +162,11 @@ def _margin(export: Export) -> float:
 def _differences(export: Export, document: dict[str, Any]) -> list[str]:
     if not export.stated:
         return ["there is none"]
-    found = []
+    differences = []
     if export.stated.get("digest") != export.digest:
-        found.append("it is of other weights (their digest is not this file's)")
+        differences.append("it is of other weights (their digest is not this file's)")
     if export.kernel is not None and export.stated.get("kernel") != export.kernel:
-        found.append(
+        differences.append(
             f"it is for the kernel {export.stated.get('kernel')}, and config.json chooses "
             f"{export.kernel}"
         )
@@ -174,16 +174,16 @@ def _differences(export: Export, document: dict[str, Any]) -> list[str]:
     for dtype, length in document["max_length"].items():
         says = stated.get(dtype, 0) if isinstance(stated, dict) else None
         if says != length:
-            found.append(f"it states {says} for {dtype}, and {length} is proved")
+            differences.append(f"it states {says} for {dtype}, and {length} is proved")
     for dtype, error in document.get("errors", {}).items():
         says = export.stated.get("errors")
         if not isinstance(says, dict) or says.get(dtype) != error:
-            found.append(f"it states another error of numbers in {dtype} than is proved")
+            differences.append(f"it states another error of numbers in {dtype} than is proved")
     if export.stated.get("run") != document.get("run"):
-        found.append("it states something else of the machine's runs than is proved")
+        differences.append("it states something else of the machine's runs than is proved")
     if export.log_weights is not None and export.stated.get("formats") != document["formats"]:
-        found.append("it states other bounds of its distribution than are proved")
-    return found
+        differences.append("it states other bounds of its distribution than are proved")
+    return differences
 
 
 class _Verify(Protocol[P]):

@@ -26,23 +26,23 @@ UNREAD_FOLDERS = frozenset({".git", ".cache"})
 Python runs what is in there in place of the program files beside it."""
 
 
-def check_document(where: str, found: Any, expected: Any) -> None:
+def check_document(where: str, actual: Any, expected: Any) -> None:
     """A JSON document is the expected one: the same keys and values, of the same types."""
-    _check(where, "", found, expected)
+    _check(where, "", actual, expected)
 
 
-def _check(where: str, at: str, found: Any, expected: Any) -> None:
-    if type(found) is not type(expected):
-        raise SofthatError(_is_not(where, at, found, expected))
+def _check(where: str, at: str, actual: Any, expected: Any) -> None:
+    if type(actual) is not type(expected):
+        raise SofthatError(_is_not(where, at, actual, expected))
     match expected:
         case dict():
             for key in expected:
-                if key not in found:
+                if key not in actual:
                     raise SofthatError(
                         f"{where}: {_named(at, key)} is missing, and defaults are not "
                         f"proved: {AGAIN}"
                     )
-            for key, value in found.items():
+            for key, value in actual.items():
                 if key not in expected:
                     raise SofthatError(
                         f"{where}: {_named(at, key)} is {_shown(value)}, but softhat writes no "
@@ -50,13 +50,13 @@ def _check(where: str, at: str, found: Any, expected: Any) -> None:
                     )
                 _check(where, _named(at, key), value, expected[key])
         case list():
-            if len(found) != len(expected):
-                raise SofthatError(_is_not(where, at, found, expected))
-            for k, (own, wanted) in enumerate(zip(found, expected, strict=True)):
+            if len(actual) != len(expected):
+                raise SofthatError(_is_not(where, at, actual, expected))
+            for k, (own, wanted) in enumerate(zip(actual, expected, strict=True)):
                 _check(where, f"{at}[{k}]", own, wanted)
         case _:
-            if found != expected:
-                raise SofthatError(_is_not(where, at, found, expected))
+            if actual != expected:
+                raise SofthatError(_is_not(where, at, actual, expected))
 
 
 def check_files(folder: Path, documents: Mapping[str, Any], others: Iterable[str]) -> None:
@@ -71,11 +71,11 @@ def check_files(folder: Path, documents: Mapping[str, Any], others: Iterable[str
     for name, expected in documents.items():
         if not (folder / name).exists():
             raise SofthatError(f"{folder} has no {name}: {AGAIN}")
-        found = read_json(folder / name, inside=folder)
-        if name == "config.json" and isinstance(found, dict):
-            found.pop(RECORD, None)  # which files softhat may replace: no class reads it
+        document = read_json(folder / name, inside=folder)
+        if name == "config.json" and isinstance(document, dict):
+            document.pop(RECORD, None)  # which files softhat may replace: no class reads it
         wanted = parse_json(json_bytes(expected), name)  # as a file holds it: lists, no tuples
-        check_document(str(folder / name), found, wanted)
+        check_document(str(folder / name), document, wanted)
 
 
 def check_sources(folder: Path, sources: Mapping[str, bytes]) -> None:
@@ -124,8 +124,8 @@ def choice(where: str, document: Mapping[str, Any], key: str, allowed: Iterable[
     return str(document[key])
 
 
-def _is_not(where: str, at: str, found: Any, expected: Any) -> str:
-    return f"{where}: {at or 'the document'} is {_shown(found)}, not {_shown(expected)}"
+def _is_not(where: str, at: str, actual: Any, expected: Any) -> str:
+    return f"{where}: {at or 'the document'} is {_shown(actual)}, not {_shown(expected)}"
 
 
 def _named(at: str, key: str) -> str:

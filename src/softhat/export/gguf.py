@@ -78,12 +78,12 @@ def to_gguf(
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
     given = StockOptions(context, "sdpa", head, output, margin)
-    made = checkpoint(model, "llama", positions, given)
-    if isinstance(made.asked.model, StockLanguage):
+    llama = checkpoint(model, "llama", positions, given)
+    if isinstance(llama.asked.model, StockLanguage):
         raise SofthatError(
             "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"
         )
-    if made.asked.head == "multi-label":
+    if llama.asked.head == "multi-label":
         raise SofthatError(
             "a GGUF file writes one answer, and a RASP program has a label for each value: export "
             "it with to_llama"
@@ -91,9 +91,9 @@ def to_gguf(
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"
         writer = gguf.GGUFWriter(path, "llama")
-        _describe(writer, made, gguf)
-        _tokenizer(writer, _tokens(made), gguf)
-        for name, tensor in _tensors(made):
+        _describe(writer, llama, gguf)
+        _tokenizer(writer, _tokens(llama), gguf)
+        for name, tensor in _tensors(llama):
             writer.add_tensor(name, np.ascontiguousarray(tensor, np.float32))
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
@@ -102,47 +102,47 @@ def to_gguf(
         write_file(file, path.read_bytes())
 
 
-def _tokens(made: StockLlama) -> list[str]:
-    labels = LABELS if made.asked.head == "token-classification" else ()
-    return [*made.asked.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
+def _tokens(llama: StockLlama) -> list[str]:
+    labels = LABELS if llama.asked.head == "token-classification" else ()
+    return [*llama.asked.tokens, UNKNOWN, *(f"<{label}>" for label in labels)]
 
 
-def _facts(made: StockLlama) -> dict[str, Any]:
+def _facts(llama: StockLlama) -> dict[str, Any]:
     """What the file is claimed to compute."""
-    t, machine = made.asked.model.program, made.asked.model.machine
-    found: dict[str, Any] = {
+    t, machine = llama.asked.model.program, llama.asked.model.machine
+    facts: dict[str, Any] = {
         "alphabet": list(t.symbols),
         "propositional": t.propositional,
-        "head": made.asked.head,
+        "head": llama.asked.head,
     }
     if machine is not None:  # its formulas are too long to be written
-        return {**found, "machine": machine.to_json()}
+        return {**facts, "machine": machine.to_json()}
     return {
-        **found,
-        "formulas": "".join(f"{name}: {formula}\n" for name, formula in made.asked.shown.items()),
+        **facts,
+        "formulas": "".join(f"{name}: {formula}\n" for name, formula in llama.asked.shown.items()),
         "predicates": [
-            p.to_json() for p in predicates_of(*formulas_alone(made.asked.shown).values()).values()
+            p.to_json() for p in predicates_of(*formulas_alone(llama.asked.shown).values()).values()
         ],
     }
 
 
-def _listed(made: StockLlama) -> str:
-    return "; ".join(f"{name}: {formula}" for name, formula in made.asked.shown.items())
+def _listed(llama: StockLlama) -> str:
+    return "; ".join(f"{name}: {formula}" for name, formula in llama.asked.shown.items())
 
 
-def _describe(writer: Any, made: StockLlama, gguf: Any) -> None:
-    layout, rotary = made.layout, made.layout.rotary
+def _describe(writer: Any, llama: StockLlama, gguf: Any) -> None:
+    layout, rotary = llama.layout, llama.layout.rotary
     writer.add_name("softhat")
-    machine = made.asked.model.machine
-    source = f"a {machine.kind} machine" if machine is not None else _listed(made)
+    machine = llama.asked.model.machine
+    source = f"a {machine.kind} machine" if machine is not None else _listed(llama)
     writer.add_description(f"compiled by softhat from {source}")
-    writer.add_string(FACTS, json.dumps(_facts(made), ensure_ascii=False))
+    writer.add_string(FACTS, json.dumps(_facts(llama), ensure_ascii=False))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_vocab_size(len(_tokens(made)))
+    writer.add_vocab_size(len(_tokens(llama)))
     writer.add_context_length(layout.context)
     writer.add_embedding_length(layout.d_model)
     writer.add_block_count(layout.blocks)
-    writer.add_feed_forward_length(made.trunk.d_ff)
+    writer.add_feed_forward_length(llama.trunk.d_ff)
     writer.add_head_count(layout.n_head)
     writer.add_head_count_kv(layout.n_kv)
     writer.add_key_length(rotary.head_dim)
@@ -178,15 +178,15 @@ def _tokenizer(writer: Any, tokens: list[str], gguf: Any) -> None:
     writer.add_remove_extra_whitespaces(True)
 
 
-def _tensors(made: StockLlama) -> Iterator[tuple[str, Array]]:
-    layout, tokens = made.layout, _tokens(made)
-    table = made.tensors["model.embed_tokens.weight"]
+def _tensors(llama: StockLlama) -> Iterator[tuple[str, Array]]:
+    layout, tokens = llama.layout, _tokens(llama)
+    table = llama.tensors["model.embed_tokens.weight"]
     # Tokens that no word has are embedded as <eos>.
     extra = np.repeat(table[-1:], len(tokens) - len(table), axis=0)
     yield "token_embd.weight", np.concatenate([table, extra])
-    yield "output_norm.weight", made.tensors["model.norm.weight"]
-    yield "output.weight", _read_out(made, len(tokens))
-    for name, tensor in made.tensors.items():
+    yield "output_norm.weight", llama.tensors["model.norm.weight"]
+    yield "output.weight", _read_out(llama, len(tokens))
+    for name, tensor in llama.tensors.items():
         parts = name.split(".")
         if parts[:2] != ["model", "layers"]:
             continue
@@ -204,13 +204,13 @@ def _interleaved(tensor: Array, heads: int) -> Array:
     return halves.swapaxes(1, 2).reshape(rows, columns)
 
 
-def _read_out(made: StockLlama, tokens: int) -> Array:
+def _read_out(llama: StockLlama, tokens: int) -> Array:
     """A row for each token; those that are never an answer lie `margin` below."""
-    never = row_of(made.layout, PairForm(constant=-1.5 * made.asked.margin)).astype(np.float32)
+    never = row_of(llama.layout, PairForm(constant=-1.5 * llama.asked.margin)).astype(np.float32)
     rows = np.repeat(never[None, :], tokens, axis=0)
-    if made.asked.head == "lm":
-        own = made.tensors["lm_head.weight"]
+    if llama.asked.head == "lm":
+        own = llama.tensors["lm_head.weight"]
         rows[: len(own)] = own
     else:
-        rows[-2:] = made.tensors["score.weight"]
+        rows[-2:] = llama.tensors["score.weight"]
     return rows

@@ -51,17 +51,17 @@ def read_facts(path: Path) -> GGUFFacts:
         raise SofthatError(f"{path} is no GGUF file")
     try:
         fields = gguf.GGUFReader(path).fields
-        found = parse_json(fields[FACTS].contents(), f"{path}: {FACTS}")
-        symbols = check_symbols(tuple(found["alphabet"]))
-        propositional = bool(found["propositional"])
+        facts = parse_json(fields[FACTS].contents(), f"{path}: {FACTS}")
+        symbols = check_symbols(tuple(facts["alphabet"]))
+        propositional = bool(facts["propositional"])
         context = int(fields["llama.context_length"].contents())
-        if "machine" in found:
-            formulas = machine_from(found["machine"]).formulas
+        if "machine" in facts:
+            formulas = machine_from(facts["machine"]).formulas
             return GGUFFacts(symbols, False, formulas, "lm", context)
-        formulas = formulas_in(found["formulas"], symbols, propositional, found["predicates"])
-        if found["head"] == "lm":
+        formulas = formulas_in(facts["formulas"], symbols, propositional, facts["predicates"])
+        if facts["head"] == "lm":
             formulas = lm_formulas(formulas, symbols, propositional)
-        return GGUFFacts(symbols, propositional, formulas, str(found["head"]), context)
+        return GGUFFacts(symbols, propositional, formulas, str(facts["head"]), context)
     except SofthatError:
         raise
     except Exception as error:  # damaged files raise anything

@@ -91,9 +91,11 @@ def stated(
     if isinstance(formula, nodes.Not):
         formula, sign = formula.operand, -1
     text = None if formula is None else str(formula)
-    said = {name: str(value) for name, value in number.items() if name != "digit"}
+    number_texts = {name: str(value) for name, value in number.items() if name != "digit"}
     digit = number.get("digit")
-    return Meaning(role, text, sign, hook, tuple(direction), offset, head, digit=digit, **said)
+    return Meaning(
+        role, text, sign, hook, tuple(direction), offset, head, digit=digit, **number_texts
+    )
 
 
 def outputs_said(formulas: Mapping[str, nodes.Formula]) -> tuple[Meaning, ...]:
@@ -101,11 +103,11 @@ def outputs_said(formulas: Mapping[str, nodes.Formula]) -> tuple[Meaning, ...]:
     return tuple(Meaning("output", str(f), output=name) for name, f in formulas.items())
 
 
-def spoken(program: Program, said: Meanings) -> Program:
+def spoken(program: Program, signal_meanings: Meanings) -> Program:
     """With a label for each signal that parses: as the user wrote it where the program knows."""
     known = {"propositions" if program.propositional else "alphabet": program.symbols}
     texts = []
-    for label, meaning in zip(program.labels, said.of, strict=True):
+    for label, meaning in zip(program.labels, signal_meanings.of, strict=True):
         if meaning.formula is None:
             texts.append(label if meaning.term is None else f"({meaning.term})/({meaning.over})")
             continue
@@ -220,11 +222,11 @@ def _flag(distractor: bool) -> dict[str, bool]:
 
 
 def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:
-    said = [meaning.to_json() for meaning in coordinate.computes]
-    said += [{} for _ in coordinate.holds[len(said) :]]
+    documents = [meaning.to_json() for meaning in coordinate.computes]
+    documents += [{} for _ in coordinate.holds[len(documents) :]]
     return [
         {"from": since, "what": text, **meaning}
-        for (since, text), meaning in zip(coordinate.holds, said, strict=True)
+        for (since, text), meaning in zip(coordinate.holds, documents, strict=True)
     ]
 
 

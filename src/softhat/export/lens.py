@@ -145,8 +145,8 @@ def _language_model(folder: Path, dtype: Any) -> Any:
     torch = import_torch()
     name = "GPT2LMHeadModel" if family == "GPT2" else f"{family}ForCausalLM"
     model = _pretrained(folder, name, dtype)
-    found = _pretrained(folder, architecture, dtype)
-    classifier = found.classifier if family == "GPT2" else found.score
+    token_classifier = _pretrained(folder, architecture, dtype)
+    classifier = token_classifier.classifier if family == "GPT2" else token_classifier.score
     if classifier.bias is not None and bool(classifier.bias.any()):
         raise SofthatError(f"{folder}: the classifier has a bias")
     model.lm_head = torch.nn.Linear(classifier.in_features, classifier.out_features, bias=False)

@@ -51,16 +51,18 @@ def sees_everything(program: Program) -> bool:
     return averages > 0
 
 
-def without_masks(program: Program, made: Lowered, context: int) -> Transformer:
+def without_masks(program: Program, lowering: Lowered, context: int) -> Transformer:
     """The transformer of such a program, in which every head sees everything, for words that fill
     a `context` with their sinks at most. Heads and coordinates keep their numbers; one coordinate
     is new, and one value of the first head that averages."""
-    t = made.transformer
-    place: dict[Key, int] = {key: at for at, held in enumerate(made.contents) for _, key in held}
+    t = lowering.transformer
+    place: dict[Key, int] = {
+        key: at for at, held in enumerate(lowering.contents) for _, key in held
+    }
     place[SINKS] = t.d_model
     wiring = Wiring(program, PositionUnits(scaled=False))
     layers, averaged = [], False
-    for layer, planned in zip(t.layers, made.plan.layers, strict=True):
+    for layer, planned in zip(t.layers, lowering.plan.layers, strict=True):
         arrays = {name: _wider(name, getattr(layer, name)) for name in (*Layer.ATTENTION, *HIDDEN)}
         for h, group in enumerate(planned.heads):
             signal = program.signals[group.signals[0]]

@@ -31,12 +31,14 @@ SOURCE = "ahat.json"
 
 
 def exported_simulation(
-    found: Transformer, source: str, stated: Mapping[str, Any], stored: str, where: str
+    exported: Transformer, source: str, stated: Mapping[str, Any], stored: str, where: str
 ) -> Simulation:
     """The simulation whose weights, rounded to the format `stored`, an export holds."""
     ahat = loads(source, f"{where}: {SOURCE}")
-    laws = {(l, h): law for l, layer in enumerate(found.layers) for h, law in enumerate(layer.laws)}
-    _compare(found, lower(ahat, laws), stored, where)
+    laws = {
+        (l, h): law for l, layer in enumerate(exported.layers) for h, law in enumerate(layer.laws)
+    }
+    _compare(exported, lower(ahat, laws), stored, where)
     missing = [name for name in ("length", "epsilon", "dtype") if name not in stated]
     if missing:
         raise SofthatError(
@@ -49,11 +51,16 @@ def exported_simulation(
     if length is None:
         if dtype not in SHARES:
             raise SofthatError(f"{where}: certificate.json has no such dtype: {dtype!r}")
-        made = derived(ahat, epsilon, dtype)
-        if laws != made.laws:
+        derivation = derived(ahat, epsilon, dtype)
+        if laws != derivation.laws:
             raise SofthatError(f"{where}: its temperature laws do not follow from {SOURCE}")
         return Simulation(
-            ahat, laws, None, partial(certify_laws, made), dtype, reaches=partial(reaches, made)
+            ahat,
+            laws,
+            None,
+            partial(certify_laws, derivation),
+            dtype,
+            reaches=partial(reaches, derivation),
         )
     if type(length) is not int or not 0 < length <= MOST_LENGTH:
         raise SofthatError(f"{where}: certificate.json has no such length: {length!r}")
@@ -68,14 +75,14 @@ MOST_LENGTH = 1 << 16
 """Simulations to a length are proved length by length."""
 
 
-def _compare(found: Transformer, expected: Transformer, stored: str, where: str) -> None:
+def _compare(exported: Transformer, expected: Transformer, stored: str, where: str) -> None:
     """The exported transformer is the expected one, with its weights rounded to `stored`."""
     for name in ("attention", "symbols", "sinks", "positions", "outputs"):
-        if getattr(found, name) != getattr(expected, name):
+        if getattr(exported, name) != getattr(expected, name):
             raise SofthatError(f"{where}: its {name} are not those that follow from {SOURCE}")
-    if [layer.masks for layer in found.layers] != [layer.masks for layer in expected.layers]:
+    if [layer.masks for layer in exported.layers] != [layer.masks for layer in expected.layers]:
         raise SofthatError(f"{where}: its masks are not those that follow from {SOURCE}")
-    wanted, have = tensors_of(expected), tensors_of(found)
+    wanted, have = tensors_of(expected), tensors_of(exported)
     form = FORMATS[stored]
     for name in sorted(wanted.keys() | have.keys()):
         rounded = form.load(wanted[name]).astype(np.float64) if name in wanted else None

@@ -165,8 +165,8 @@ def check_tokenizer(
     letters = range(len(tokens) - 2)
     words = [[letter] for letter in letters[:64]]
     words += [[*letters[:64]], [0, 0], [letters[-1], 0, letters[-1]]]
-    found = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    ids = found([" ".join(tokens[code] for code in word) for word in words])["input_ids"]
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    ids = tokenizer([" ".join(tokens[code] for code in word) for word in words])["input_ids"]
     bos, eos = [tokens.index(BOS)] * add_bos, [tokens.index(EOS)] * add_eos
     for word, given in zip(words, ids, strict=True):
         if given != [*bos, *word, *eos]:

@@ -46,7 +46,10 @@ def to_torch(
     chosen = torch_dtype(dtype)
     module.to(chosen)
     module.load_state_dict(
-        {name: torch.from_numpy(array).to(_kept(array, chosen)) for name, array in state(weights)}
+        {
+            name: torch.from_numpy(array).to(_entry_dtype(array, chosen))
+            for name, array in state(weights)
+        }
     )
     return module.to(device)
 
@@ -189,7 +192,7 @@ def _stacked(tensor: Sparse) -> NDArray[np.float64]:
     return tensor.dense().reshape(heads * d, d_model)
 
 
-def _kept(array: NDArray[Any], dtype: Any) -> Any:
+def _entry_dtype(array: NDArray[Any], dtype: Any) -> Any:
     """Indices stay integers."""
     torch = import_torch()
     return torch.int64 if array.dtype.kind == "i" else dtype

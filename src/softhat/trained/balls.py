@@ -140,9 +140,9 @@ class Growths:
                 for block in np.split(weight, rows, axis=0)
             ]
             self._known[key] = raised(np.array(table), 4)  # the gain's product is rounded
-        found = self._known[key]
-        assert isinstance(found, np.ndarray)
-        return found
+        stretches = self._known[key]
+        assert isinstance(stretches, np.ndarray)
+        return stretches
 
     def head(self, block: Block, head: int) -> HeadWays:
         key = ("head", id(block), head)
@@ -163,9 +163,9 @@ class Growths:
             self._known[key] = HeadWays(
                 Way(query.T), Way(keys.T), Way(value.T), Way(output), float(raised(both, 8))
             )
-        found = self._known[key]
-        assert isinstance(found, HeadWays)
-        return found
+        ways = self._known[key]
+        assert isinstance(ways, HeadWays)
+        return ways
 
     def constants(self, step: Affine, norm: Norm) -> _AfterNorm:
         key = ("constants", id(step), id(norm))
@@ -180,9 +180,9 @@ class Growths:
                 raised(gain + own * lengths(norm.gain) * sizes, 16),
                 float(raised(columns.max(), 4)),
             )  # fmt: skip
-        found = self._known[key]
-        assert isinstance(found, _AfterNorm)
-        return found
+        after_norm = self._known[key]
+        assert isinstance(after_norm, _AfterNorm)
+        return after_norm
 
     def through(self, norm: Norm, units: Affine, slopes: Array, output: Affine) -> Array:
         """(…,): upper bounds of ‖diag(g) W diag(s) V‖ for slopes s (…, units)."""
@@ -194,9 +194,9 @@ class Growths:
             )
             square = (inner.T @ inner) * (output.weight @ output.weight.T)
             self._known[key] = (square, float(raised(np.sqrt((sizes**2).sum()), sizes.size)))
-        found = self._known[key]
-        assert isinstance(found, tuple)
-        square, size = found
+        square_and_size = self._known[key]
+        assert isinstance(square_and_size, tuple)
+        square, size = square_and_size
         exact = ((slopes @ square) * slopes).sum(-1)
         terms = 2 * len(square) + 2 * len(norm.gain) + 2 * output.weight.shape[1] + 32
         off = own_error(terms) * size * (slopes**2).sum(-1)

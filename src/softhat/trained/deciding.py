@@ -41,7 +41,7 @@ REFINEMENTS = ((1, False), (2, False), (1, True))
 GIVEN_UP = 3
 """After so many cells that are not proved, a finer machine is tried."""
 DEEPER = 0.5
-"""Of the time that is left: a walk that takes no more, and closes the gap to a failure, is made."""
+"""The share of the time left that a last walk of all prefixes may take."""
 
 
 @dataclass
@@ -232,14 +232,14 @@ class Offset:
             self._report(self.search.evolve(self.most, min(deadline, thread_time() + 10)))
         self._shrink(self.known.proved_to, deadline)
 
-    def _report(self, found: Found | None) -> bool:
+    def _report(self, candidate: Found | None) -> bool:
         """Keep a failure if it is shorter, and one where it counts: in the stock class."""
-        if found is None or found.length > self.limit:
+        if candidate is None or candidate.length > self.limit:
             return False
-        failure = self.replays.failure(found, self.offset)
+        failure = self.replays.failure(candidate, self.offset)
         if failure is None:
             return False
-        self.known.failure = (found, failure)
+        self.known.failure = (candidate, failure)
         return True
 
     # Abstraction

@@ -169,7 +169,7 @@ def _verdict(
 
 
 def _assumptions(model: Checkpoint, dtype: str) -> tuple[str, ...]:
-    said = [
+    assumptions = [
         f"every step is computed in {dtype} or wider and rounded to nearest, sums in any order, "
         "with or without fused multiply-add: no TF32, no autocast, no quantisation",
         "attention is eager or one of the fused kernels of scaled_dot_product_attention, which "
@@ -179,5 +179,5 @@ def _assumptions(model: Checkpoint, dtype: str) -> tuple[str, ...]:
         "results below the least normal number may be flushed to zero",
     ]
     if model.named != model.head:
-        said.append(f"the class {model.named} computes what {model.head} computes")
-    return tuple(said)
+        assumptions.append(f"the class {model.named} computes what {model.head} computes")
+    return tuple(assumptions)

@@ -108,17 +108,17 @@ def radius(
         return Radius(0.0, kind, most, none, work.ended, dtype, offset, domain)
     share: Bound = np.abs if kind == "relative" else _largest
     copies = {name: work.holds(bound) for name, bound in COPIES.items()}
-    low, high, found = np.log2(LEAST), np.log2(LARGEST), 0.0
+    low, high, proved = np.log2(LEAST), np.log2(LARGEST), 0.0
     for step in range(HALVINGS + 1):
         exponent = low if step == 0 else (low + high) / 2
         moved = float(2.0**exponent)
         if work.holds(partial(_share_of, share, moved)):
-            low, found = exponent, moved
+            low, proved = exponent, moved
         elif step == 0:
             break
         else:
             high = exponent
-    return Radius(found, kind, most, copies, work.ended, dtype, offset, domain)
+    return Radius(proved, kind, most, copies, work.ended, dtype, offset, domain)
 
 
 def _most(

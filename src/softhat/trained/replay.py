@@ -81,26 +81,26 @@ class Replays:
         except MissingExtraError:
             return None
 
-    def failure(self, found: Found, offset: int) -> Failure | None:
+    def failure(self, candidate: Found, offset: int) -> Failure | None:
         """The failure, if it is one there. Without `transformers` it must be one in every
         kernel: beyond the bounds of rounding."""
         spec, decisions = self.spec, self.decisions
-        ids = [spec.bos, *(spec.ids[k] for k in found.word)]
+        ids = [spec.bos, *(spec.ids[k] for k in candidate.word)]
         if self._replay is not None:
             logits = self._replay.logits([ids], offset)[0, -1]
-            margin, token = decisions.worst(logits, found.state)
+            margin, token = decisions.worst(logits, candidate.state)
             name: str | None = self._replay.name
         else:
             with np.errstate(all="ignore"):
                 bounds = bounded_logits(self.model, np.array([ids]), offset, self.rounding)
             logits = bounds.centre[0, -1]
-            margin, token = decisions.worst(logits, found.state)
+            margin, token = decisions.worst(logits, candidate.state)
             margin += 2 * float(bounds.error[0, -1].max())
             name = None
-        if not decisions.wrong(margin, token, found.state):
+        if not decisions.wrong(margin, token, candidate.state):
             return None
-        way = spec.completion(found.state) if self.domain == "completable" else []
+        way = spec.completion(candidate.state) if self.domain == "completable" else []
         return Failure(
-            spec.shown([*found.word, *way]), len(found.word), spec.name_of(token), token,
+            spec.shown([*candidate.word, *way]), len(candidate.word), spec.name_of(token), token,
             float(logits[token]), float(margin), offset, tuple(ids), name,
         )  # fmt: skip

@@ -208,8 +208,8 @@ def _read(given: Mapping[str, Any]) -> Specification:
     decide = given.get("decide", "sign")
     if decide not in ("sign", "argmax"):
         raise SofthatError(f"decide is 'sign' or 'argmax', not {decide!r}")
-    taken = [*symbols.values(), bos, *([] if eos is None else [eos])]
-    if len(set(taken)) < len(taken):
+    token_ids = [*symbols.values(), bos, *([] if eos is None else [eos])]
+    if len(set(token_ids)) < len(token_ids):
         raise SofthatError("the specification gives one token id to two tokens")
     steps, allowed = given["next"], given["allowed"]
     if not isinstance(steps, Mapping) or not all(isinstance(r, Mapping) for r in steps.values()):

@@ -137,12 +137,12 @@ class Verdict:
     def _failure(self, failure: Failure) -> str:
         short = all(len(symbol) == 1 for symbol in failure.word)
         text = ("" if short else " ").join(failure.prefix) or "the empty prefix"
-        said = f"After {text} (row {failure.position}) the logit of {failure.token} is "
-        said += f"{failure.logit:.6g}, wrong by {-failure.margin:.3g}"
+        sentence = f"After {text} (row {failure.position}) the logit of {failure.token} is "
+        sentence += f"{failure.logit:.6g}, wrong by {-failure.margin:.3g}"
         if failure.replayed:
-            said += f", as {failure.replayed} computes it"
+            sentence += f", as {failure.replayed} computes it"
         exact = "; one symbol fewer is proved" if self.bracketed else ""
-        return f"{said}. A word of {failure.length} symbols shows it{exact}."
+        return f"{sentence}. A word of {failure.length} symbols shows it{exact}."
 
     def _methods(self) -> list[str]:
         runs: list[tuple[int, int, str]] = []

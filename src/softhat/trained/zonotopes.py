@@ -53,9 +53,9 @@ class Zonotope:
         """The same set with its box as generators."""
         if not self.error.any():
             return self
-        kept = np.flatnonzero(self.error)
-        box = np.zeros((len(kept), len(self.centre)))
-        box[np.arange(len(kept)), kept] = self.error[kept]
+        boxed = np.flatnonzero(self.error)
+        box = np.zeros((len(boxed), len(self.centre)))
+        box[np.arange(len(boxed)), boxed] = self.error[boxed]
         return Zonotope(self.centre, np.vstack([self.generators, box]), np.zeros_like(self.error))
 
     def affine(self, step: Affine, rounding: Rounding) -> Zonotope:

@@ -1,9 +1,9 @@
 """A corpus of compiled models whose circuits are known: for training and scoring other methods.
 
 Random formulas, seeded, simplified, not constant, no two of them equivalent, none with an inert
-head, are compiled, exported and written in shards. Formulas that agree on all words to length 8
-are kept both only if a longer word is found on which they differ. The same of RASP programs, of
-which no two agree on all short words:
+head, are compiled, exported and written in shards. Of two formulas that agree on all words to
+length 8 the second is left out, unless a longer word is found on which they differ. A corpus of
+RASP programs is made likewise; no two of its programs agree on all short words:
 
     README.md                the card: what it is, how it loads, how many of what
     corpus.json              the settings, and what the files are

@@ -209,14 +209,14 @@ def meaning(program: SOp, symbols: Sequence[str]) -> str | None:
     rng = np.random.default_rng(0)
     words += [rng.choice(symbols, n).tolist() for n, count in LONGER for _ in range(count)]
     values_by_length: dict[int, set[str]] = {}
-    said = []
+    answers = []
     for word in words:
         try:
             values = repr(rasp.evaluate(program, list(word)))
         except (ValueError, TypeError):
             return None
         values_by_length.setdefault(len(word), set()).add(values)
-        said.append(values)
+        answers.append(values)
     if all(len(values) == 1 for values in values_by_length.values()):
         return None
-    return "\n".join(said)
+    return "\n".join(answers)

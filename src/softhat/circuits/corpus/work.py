@@ -70,10 +70,10 @@ def draw(settings: Settings, chunk: int) -> list[dict[str, Any]]:
     """Of formulas (or RASP programs) number 40·chunk … of the seed those that a corpus takes:
     text, family, program and the digest of the truth values."""
     numbers = range(chunk * CHUNK, (chunk + 1) * CHUNK)
-    taken = (
+    drawn = (
         _programs(settings, numbers) if settings.family == RASP else _formulas(settings, numbers)
     )
-    return list(taken)
+    return list(drawn)
 
 
 def _formulas(settings: Settings, numbers: Iterable[int]) -> Iterator[dict[str, Any]]:

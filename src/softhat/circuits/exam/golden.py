@@ -56,8 +56,8 @@ def write_golden(folder: Path, chosen: tuple[Question, ...] | None = None) -> in
         tensors, head = expected(Subject(place, truth, question.to_json()))
         write_file(folder / "expected" / f"{question.id}.safetensors", save(tensors), own=True)
         cases.append({"id": question.id, "layer": head[0], "head": head[1]})
-    said = {"format": FORMAT, "bounds": BOUNDS, "cases": cases}
-    write_file(folder / "cases.json", json_bytes(said), own=True)
+    document = {"format": FORMAT, "bounds": BOUNDS, "cases": cases}
+    write_file(folder / "cases.json", json_bytes(document), own=True)
     write_file(folder / "test_golden.py", TEST.encode(), own=True)
     return len(cases)
 

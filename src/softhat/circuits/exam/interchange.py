@@ -56,7 +56,7 @@ def _component(node: Node) -> dict[str, Any]:
     head = node.name.startswith("a")
     layer, _, number = node.name[1:].partition(".h")
     meanings = [meaning for meaning in node.computes if meaning.formula]
-    said = "; ".join(dict.fromkeys(str(meaning.formula) for meaning in meanings))
+    formulas = "; ".join(dict.fromkeys(str(meaning.formula) for meaning in meanings))
     roles = ", ".join(dict.fromkeys(meaning.role for meaning in node.computes))
     hook = f"blocks.{layer}.attn.hook_result[{number}]" if head else f"blocks.{layer}.mlp.hook_post"
     return {
@@ -64,7 +64,7 @@ def _component(node: Node) -> dict[str, Any]:
         "hook": hook,
         "role": {
             "tag": "AGGREGATOR" if head else "INDICATOR",
-            "note": f"Computes {said}." if said else f"Holds {roles or 'nothing'}.",
+            "note": f"Computes {formulas}." if formulas else f"Holds {roles or 'nothing'}.",
         },
         "labels": [meaning.role for meaning in node.computes],
     }

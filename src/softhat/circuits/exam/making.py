@@ -134,10 +134,10 @@ def _rounded(document: Any) -> Any:
 def _is_whole(folder: Path, question: Question) -> bool:
     """Is the question there, and are its weights those it was made with?"""
     weights_file = folder / "models" / question.id / "model.safetensors"
-    said = folder / "truth" / question.id / "question.json"
-    if not is_file(said) or not is_file(weights_file):
+    question_file = folder / "truth" / question.id / "question.json"
+    if not is_file(question_file) or not is_file(weights_file):
         return False
-    asked = read_json(said)
+    asked = read_json(question_file)
     weights = hashlib.sha256(read_bytes(weights_file)).hexdigest()
     same = all(asked.get(key) == value for key, value in _plain(question.to_json()).items())
     return same and asked["weights"] == weights
@@ -155,8 +155,8 @@ def _settle(folder: Path, version: int, chosen: Sequence[Question]) -> None:
     if not is_file(folder / "paper.json"):
         if begun - {"models", "truth"} and not all(name.startswith(".") for name in begun):
             raise SofthatError(f"{folder} exists and is not a paper: choose another folder")
-        said = {"format": FORMAT, "version": version, "digest": digest(chosen)}
-        write_file(folder / "paper.json", json_bytes(said), own=True)
+        document = {"format": FORMAT, "version": version, "digest": digest(chosen)}
+        write_file(folder / "paper.json", json_bytes(document), own=True)
         return
     known = read_paper(folder)
     if known["digest"] != digest(chosen):
@@ -191,14 +191,14 @@ def _write_tables(folder: Path, version: int, chosen: Sequence[Question]) -> dic
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     write_file(folder / "questions.jsonl", lines.encode(), own=True)
     write_file(folder / "README.md", _card(rows).encode(), own=True)
-    said = {
+    document = {
         "format": FORMAT,
         "version": version,
         "digest": digest(chosen),
         "weights": {row["id"]: row["weights"] for row in rows},
     }
-    write_file(folder / "paper.json", json_bytes(said), own=True)
-    return said
+    write_file(folder / "paper.json", json_bytes(document), own=True)
+    return document
 
 
 def _row(folder: Path, question: Question) -> dict[str, Any]:

@@ -52,8 +52,8 @@ def mark_features(subject: Subject, features: Features, seconds: float = 0.0) ->
     bits = stored_bits(subject, places)
     active = features.readers @ places.residual.T > features.thresholds[:, None]
     alive = active.any(axis=1) & (np.linalg.norm(features.directions, axis=1) > 0)
-    found, active = features.directions[alive], active[alive]
-    cosines = _cosines(bits.directions, found)
+    directions, active = features.directions[alive], active[alive]
+    cosines = _cosines(bits.directions, directions)
     partners = best_matching(np.abs(cosines))
     f1, accuracy, others = [], [], []
     for bit, feature in partners.items():
@@ -64,13 +64,13 @@ def mark_features(subject: Subject, features: Features, seconds: float = 0.0) ->
         others += [_balanced(active[k], wanted) for k in partners.values() if k != feature]
     count = len(bits.formulas)
     untested = count - len(partners)  # told right by chance
-    mcc = _mcc(bits.directions, found)
-    rng = np.random.default_rng([len(found), *subject.id.encode()])
-    chance = _mcc(bits.directions, rng.normal(size=found.shape))
-    nearest = set(np.abs(cosines).argmax(axis=0).tolist()) if len(found) else set()
+    mcc = _mcc(bits.directions, directions)
+    rng = np.random.default_rng([len(directions), *subject.id.encode()])
+    chance = _mcc(bits.directions, rng.normal(size=directions.shape))
+    nearest = set(np.abs(cosines).argmax(axis=0).tolist()) if len(directions) else set()
     measures = {
         "MCC": mcc,
-        "uniqueness": len(nearest) / max(1, len(found)),
+        "uniqueness": len(nearest) / max(1, len(directions)),
         "F1": float(sum(f1) / count),
         "balanced accuracy": float((sum(accuracy) + 0.5 * untested) / count),
         MCC_ABOVE: mcc - chance,
@@ -83,14 +83,16 @@ def _balanced(told: Bools, wanted: Bools) -> float:
     return float(told[wanted].mean() + 1 - told[~wanted].mean()) / 2
 
 
-def _mcc(stored: Array, found: Array) -> float:
-    similar = np.abs(_cosines(stored, found))
+def _mcc(stored: Array, directions: Array) -> float:
+    similar = np.abs(_cosines(stored, directions))
     return float(sum(similar[pair] for pair in best_matching(similar).items()) / len(stored))
 
 
-def _cosines(stored: Array, found: Array) -> Array:
-    """(stored, found)"""
-    left, right = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (stored, found))
+def _cosines(stored: Array, directions: Array) -> Array:
+    """(stored, directions)"""
+    left, right = (
+        each / np.linalg.norm(each, axis=1, keepdims=True) for each in (stored, directions)
+    )
     cosines: Array = left @ right.T
     return cosines
 

@@ -91,11 +91,11 @@ def _marks(methods: Mapping[str, Any], measures: Sequence[str]) -> str:
     rows = []
     for method in methods.values():
         sound = method["verdict"] == "sound"
-        said = escape(method["verdict"])
+        verdict = escape(method["verdict"])
         numbers = [_mean(method["overall"][measure]) for measure in measures]
         counts = [str(method[name]) for name in ("models", "seeds", "seconds")]
-        said = said if sound else f'<span class="bad">{said}</span>'
-        rows.append([escape(method["title"]), *numbers, *counts, said])
+        verdict = verdict if sound else f'<span class="bad">{verdict}</span>'
+        rows.append([escape(method["title"]), *numbers, *counts, verdict])
     return _table(head, rows)
 
 

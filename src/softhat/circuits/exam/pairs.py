@@ -31,7 +31,7 @@ def make_pairs(network: Network, circuit: Circuit, formula: Formula, seed: int) 
     length = max([LENGTHS[-1], *(len(witness.clean) for witness in known)])
     sets = [
         [
-            _said(network, formula, *pair)
+            _pair_data(network, formula, *pair)
             for pair in _pairs(network, known, length, np.random.default_rng([seed, number]))
         ]
         for number in range(SEEDS)
@@ -75,7 +75,7 @@ def _pairs(
             return
 
 
-def _said(
+def _pair_data(
     network: Network, formula: Formula, clean: Array, corrupt: Array, position: int
 ) -> dict[str, Any]:
     """A pair as data. The answer is the formula's, and must be the model's."""

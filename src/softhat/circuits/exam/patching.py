@@ -54,7 +54,7 @@ def nnsight_attribution(subject: Subject, repository: Path | None) -> dict[str, 
     layers = range(subject.hooked.cfg.n_layers)
     blocks = model.transformer.h if gpt2 else model.model.layers
     projections = [blocks[k].attn.c_proj if gpt2 else blocks[k].self_attn.o_proj for k in layers]
-    corrupt_z, corrupt_m, kept_z, kept_m, z, m = ([] for _ in range(6))
+    corrupt_z, corrupt_m, clean_z, clean_m, z, m = ([] for _ in range(6))
     with torch.no_grad(), model.trace(corrupt):
         for k in layers:
             corrupt_z.append(projections[k].input.save())
@@ -62,9 +62,9 @@ def nnsight_attribution(subject: Subject, repository: Path | None) -> dict[str, 
     with model.trace(clean):
         for k in layers:
             z.append(projections[k].input)
-            kept_z.append(z[k].save())
+            clean_z.append(z[k].save())
             m.append(blocks[k].mlp.output)
-            kept_m.append(m[k].save())
+            clean_m.append(m[k].save())
         by_z, by_m = nnsight.save([]), nnsight.save([])
         with subject.metric(model.output.logits).sum().backward():
             for k in reversed(layers):
@@ -74,10 +74,10 @@ def nnsight_attribution(subject: Subject, repository: Path | None) -> dict[str, 
     nodes = {"input": math.inf, "logits": math.inf}
     for k in layers:
         effect = (
-            ((corrupt_z[k] - kept_z[k]) * by_z[k]).detach().unflatten(-1, (heads, -1)).sum((1, 3))
+            ((corrupt_z[k] - clean_z[k]) * by_z[k]).detach().unflatten(-1, (heads, -1)).sum((1, 3))
         )
         nodes |= {f"a{k}.h{h}": float(effect[:, h].abs().mean()) for h in range(heads)}
-        moved = ((corrupt_m[k] - kept_m[k]) * by_m[k]).detach().sum((1, 2))
+        moved = ((corrupt_m[k] - clean_m[k]) * by_m[k]).detach().sum((1, 2))
         nodes[f"m{k}"] = float(moved.abs().mean())
     return by_ends(subject, nodes)
 

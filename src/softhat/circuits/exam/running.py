@@ -41,8 +41,8 @@ def run_method(
     jobs: int = 0,
     progress: Progress = unseen,
 ) -> tuple[Path, int, int]:
-    """Predict what is missing: the method's folder, how many were made, how many there are.
-    `only` are ids."""
+    """Predict what is missing. Returns the method's folder, the number of new predictions and the
+    number of all. `only` are ids."""
     method = find(name)
     called = name if sabotage is None else f"{name}-{sabotage}"
     version = method.version(repositories)
@@ -74,8 +74,8 @@ def run_method(
                 failed.append(f"{id}: {prediction['failed']}")
                 continue
             make_folder(out / called / str(seed))
-            said = {"format": FORMAT, "method": called, "version": version, **prediction}
-            write_file(out / called / str(seed) / f"{id}.json", json_bytes(said), own=True)
+            document = {"format": FORMAT, "method": called, "version": version, **prediction}
+            write_file(out / called / str(seed) / f"{id}.json", json_bytes(document), own=True)
             done += 1
             progress(called, done, len(wanted))
     if failed:
@@ -109,11 +109,11 @@ def predict(
         "seed": seed,
         "weights": subject.question["weights"],
         "seconds": round(time.process_time() - start, 3),
-        **_said(predicted),
+        **_prediction_data(predicted),
     }
 
 
-def _said(predicted: Any) -> dict[str, Any]:
+def _prediction_data(predicted: Any) -> dict[str, Any]:
     if isinstance(predicted, Features):
         return {"features": predicted.to_json()}
     return {"scores": {edge: float(f"{score:.9g}") for edge, score in predicted.items()}}

@@ -26,7 +26,7 @@ SLOPES = (1 / 2, 1 / 4, 1 / 8)
 
 
 Sharpness = Mapping[tuple[int, int], float]
-"""By (layer, head): what its queries are multiplied by; 1 where nothing is said."""
+"""By (layer, head): what its queries are multiplied by. Heads that are not listed do not change."""
 
 
 def softened(files: Mapping[str, bytes], attention: Sharpness, gates: float) -> dict[str, bytes]:

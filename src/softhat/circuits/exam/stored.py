@@ -76,20 +76,20 @@ def stored_bits(subject: Subject, places: StreamSample) -> StoredBits:
     """The bits that are asked for: both values occur, not only rarely."""
     formulas, steps = zip(*_labelled(subject), strict=True)
     true = truth_of(subject, formulas, places)
-    kept: list[int] = []
+    distinct: list[int] = []
     merged: list[Array] = []
     for number, row in enumerate(true):
         if not RARE <= row.mean() <= 1 - RARE:
             continue
-        for at, other in enumerate(kept):
+        for at, other in enumerate(distinct):
             same = np.array_equal(row, true[other])
             if same or np.array_equal(row, ~true[other]):
                 merged[at] = merged[at] + (steps[number] if same else -steps[number])
                 break
         else:
-            kept.append(number)
+            distinct.append(number)
             merged.append(steps[number])
-    return StoredBits(tuple(formulas[k] for k in kept), np.array(merged), true[kept])
+    return StoredBits(tuple(formulas[k] for k in distinct), np.array(merged), true[distinct])
 
 
 def truth_of(subject: Subject, formulas: tuple[str, ...], places: StreamSample) -> Bools:

@@ -62,9 +62,9 @@ def proofs_folder() -> Path | None:
     return None
 
 
-def ask(text: str, name: str = "Right.v", said: str = SAID) -> CoqVerdict:
+def ask(text: str, name: str = "Right.v", claim: str = SAID) -> CoqVerdict:
     """Compile the file in a folder of its own; accepted only if nothing but the axioms is used.
-    What may be `said` then is for the caller to know."""
+    The caller knows what acceptance proves: `claim` is the verdict's text then."""
     coqc = shutil.which("coqc")
     if coqc is None:
         return CoqVerdict(None, f"Coq is not installed: {INSTALL}; then make proofs, then")
@@ -91,7 +91,7 @@ def ask(text: str, name: str = "Right.v", said: str = SAID) -> CoqVerdict:
     if not used <= AXIOMS:
         return CoqVerdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
     printed = _LENGTH.search(done.stdout)
-    return CoqVerdict(True, said, int(printed[1]) if printed else 0)
+    return CoqVerdict(True, claim, int(printed[1]) if printed else 0)
 
 
 def _reason(error: str) -> str:

@@ -161,6 +161,8 @@ def _formula(matcher: Matcher, node: Formula, parts: list[int]) -> tuple[Hints, 
     raise TypeError(f"no formula: {node!r}")
 
 
-def _one(found: tuple[str, int], change: Callable[[int], int] = lambda f: f) -> tuple[Hints, int]:
-    hint, function = found
+def _one(
+    hint_and_function: tuple[str, int], change: Callable[[int], int] = lambda f: f
+) -> tuple[Hints, int]:
+    hint, function = hint_and_function
     return (hint,), change(function)

@@ -33,7 +33,7 @@ class Matcher:
         self._functions: list[int] = []
         self._same: dict[Signal, int] = {}
         self._literals: dict[int, Literal] = {self.space.true: TRUE, self.space.false: FALSE}
-        self._made: dict[int, tuple[int, int]] = {}
+        self._conjunctions: dict[int, tuple[int, int]] = {}
         """Conjunctions by their function: what they join."""
         self._latest: dict[tuple[heads.Direction, int, int], int] = {}
         self._strict: dict[tuple[heads.Direction, int, int], heads.StrictLatest] = {}
@@ -122,8 +122,8 @@ class Matcher:
 
     def both(self, f: int, g: int) -> int:
         function = self.space.both(f, g)
-        if function not in (f, g) and self.space.negation(function) not in self._made:
-            self._made.setdefault(function, (f, g))  # the first way: its parts are older
+        if function not in (f, g) and self.space.negation(function) not in self._conjunctions:
+            self._conjunctions.setdefault(function, (f, g))  # the first way: its parts are older
         return function
 
     def differ(self, f: int, g: int) -> int:
@@ -138,7 +138,7 @@ class Matcher:
             if now in self._literals:
                 stack.pop()
                 continue
-            parts = self._made.get(now)
+            parts = self._conjunctions.get(now)
             symbols = self.space.mask_of(now)
             if symbols is not None:
                 names = [name for name, at in self.space.rank.items() if symbols >> at & 1]

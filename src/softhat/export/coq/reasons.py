@@ -39,10 +39,10 @@ class Reasons:
         return self._proved[left, right]
 
     def _prove(self, left: Literal, right: Literal) -> bool:
-        kept = sum(self._proved.values())
+        facts_before = sum(self._proved.values())
         for free, sums in product(self._free(left, right), (False, True)):
             try:
-                proof = _Proof(Cone(self.matcher, (left, right), free), sums, kept)
+                proof = _Proof(Cone(self.matcher, (left, right), free), sums, facts_before)
             except ConeOpenError:
                 continue
             if proof.complete:
@@ -74,17 +74,19 @@ class Reasons:
 
 
 class _Proof:
-    """The reasons for one equation; `kept` facts are known before, and after it one more is."""
+    """The reasons for one equation. It may use `facts_before` facts, those proved before it."""
 
-    def __init__(self, cone: Cone, sums: bool, kept: int) -> None:
+    def __init__(self, cone: Cone, sums: bool, facts_before: int) -> None:
         self.cone = cone
         self.tallies = Tallies(cone, sums)
         cone.finish()
-        self.facts = [Fact("", frozenset())] * kept
+        self.facts = [Fact("", frozenset())] * facts_before
         self.complete = self._prove()
         # The newest fact is the equation; those from before stand at the end of the list.
-        older = range(len(self.facts) - kept, len(self.facts))
-        self.texts = [fact.text for fact in self.facts[kept:]] + [f"Only {_numbers([0, *older])}"]
+        older = range(len(self.facts) - facts_before, len(self.facts))
+        self.texts = [fact.text for fact in self.facts[facts_before:]] + [
+            f"Only {_numbers([0, *older])}"
+        ]
 
     def _prove(self) -> bool:
         cone, way = self.cone, self.cone.way

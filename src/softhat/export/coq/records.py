@@ -28,7 +28,7 @@ def remember(text: str) -> None:
         _folder().mkdir(parents=True, exist_ok=True)
         write_file(_folder() / digest, signed.encode())
     except (SofthatError, OSError):
-        return  # it will be said again when it is asked again
+        return  # without a record Coq is asked again next time
 
 
 def is_machine_checked(model: Model) -> bool:

@@ -126,8 +126,8 @@ class Walk:
         """The cuts from which the other end of a word can be reached."""
         known = np.zeros(0, np.int64)
         while True:
-            found = [s.before[s.last | np.isin(s.after, known)] for s in every]
-            more = np.unique(np.concatenate(found))
+            reaching = [s.before[s.last | np.isin(s.after, known)] for s in every]
+            more = np.unique(np.concatenate(reaching))
             if len(more) == len(known):
                 return known
             known = more

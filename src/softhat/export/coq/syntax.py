@@ -52,5 +52,5 @@ _COMMENT = re.compile(r"[^ -~]|[\"\\]")
 
 def comment(text: str) -> str:
     """Text that can stand in a comment: no quotes, no end of the comment."""
-    plain = _COMMENT.sub(lambda found: f"<{ord(found[0]):x}>", text)
+    plain = _COMMENT.sub(lambda match: f"<{ord(match[0]):x}>", text)
     return plain.replace("(*", "( *").replace("*)", "* )")

@@ -42,14 +42,17 @@ class Clause:
 
 
 class Tallies:
-    """The clauses of a cone's comparisons; with `kept` also those from one position to the next."""
+    """The clauses of a cone's comparisons at one position.
 
-    def __init__(self, cone: Cone, kept: bool) -> None:
+    With `between_positions` also those from one position to the next.
+    """
+
+    def __init__(self, cone: Cone, between_positions: bool) -> None:
         self.cone, self.matcher, self.way = cone, cone.matcher, cone.way
         self.rungs: set[int] = set()
         """All thresholds."""
         self.clauses: list[Clause] = []
-        if kept:
+        if between_positions:
             cone.include([cone.matcher.add(LastPosition())])
             self._keep()
         self.clauses += self._beside_each_other()

@@ -130,14 +130,14 @@ def of_values(model: ValueModel) -> Model | None:
 
 def theorem(model: Model) -> str:
     """The file, as text. The claim is the formulas as written and the weights as they are."""
-    said = statement(model)
-    for name in said.unmatched:
+    stated = statement(model)
+    for name in stated.unmatched:
         raise SofthatError(
             "the Coq kernel cannot follow what the optimiser made of "
             f"{to_short(model.formulas[name], 60)}: no file is written"
         )
-    preamble = PREAMBLE.format(title=said.title)
-    return f"{preamble}\n{said.definitions}\n{said.conclusion}\nPrint Assumptions right.\n"
+    preamble = PREAMBLE.format(title=stated.title)
+    return f"{preamble}\n{stated.definitions}\n{stated.conclusion}\nPrint Assumptions right.\n"
 
 
 def statement(model: Model) -> TheoremText:
@@ -185,8 +185,8 @@ def statement(model: Model) -> TheoremText:
 
 
 def _title(formulas: Mapping[str, Formula]) -> str:
-    said = [comment(str(formula)) for formula in formulas.values()]
-    short = [text if len(text) <= 400 else text[:400] + "..." for text in said]
+    texts = [comment(str(formula)) for formula in formulas.values()]
+    short = [text if len(text) <= 400 else text[:400] + "..." for text in texts]
     what = short[0] if len(short) == 1 else f"{len(short)} formulas"
     return f"A softmax transformer that computes, for words of every length: {what}"
 

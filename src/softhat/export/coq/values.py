@@ -97,7 +97,7 @@ def value_theorem(model: ValueModel) -> str:
     text += f"(* outputs: {listed} *)\n"
     text += f"Definition outputs : list literal :=\n  {outputs}.\n\n"
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
-    text += _found(plan)
+    text += _plan_text(plan)
     if always_fits(program, model.max_length):
         return text + f"Definition longest : N := {model.max_length}%N.\n\n{_ALWAYS}"
     return text + _FITTING
@@ -105,13 +105,13 @@ def value_theorem(model: ValueModel) -> str:
 
 def said_of(model: ValueModel) -> str:
     """What may be said once Coq has accepted the theorem."""
-    said = f"machine-checked, in the reals, to length {model.max_length:,}"
+    claim = f"machine-checked, in the reals, to length {model.max_length:,}"
     if always_fits(model.compiled.program, model.max_length):
-        return said
-    return f"{said}, on words on which the positions that its heads read agree"
+        return claim
+    return f"{claim}, on words on which the positions that its heads read agree"
 
 
-def _found(plan: Planned) -> str:
+def _plan_text(plan: Planned) -> str:
     parts = (
         ("layout_of", sequence(layout_texts(plan))),
         ("plans_of", lines(plan_texts(plan), 5)),

@@ -34,16 +34,16 @@ def label(
 
 
 def _neurons(weights: Trunk, words: stock.Spoken[Layout]) -> Iterator[NeuronLabel]:
-    layout, said, needed = words
+    layout, signal_meanings, needed = words
     for number, block in enumerate(weights.blocks):
         for gate in block.gates:
-            meaning = stock.unit_meaning(said, gate, number, GAIN[weights.activation])
+            meaning = stock.unit_meaning(signal_meanings, gate, number, GAIN[weights.activation])
             text, idle = stock.gate_text(layout, gate, number + 1), gate.signal not in needed
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
 def _coordinates(words: stock.Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
-    layout, said, _ = words
+    layout, signal_meanings, _ = words
     holds: list[list[stock.HeldVariable]] = [[] for _ in range(layout.d_model // 2)]
     born: dict[Key, int] = {Register(at, False): layer for at, layer in layout.stored.items()}
     for number, block in enumerate(layout.heads, start=1):
@@ -52,7 +52,9 @@ def _coordinates(words: stock.Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
     for key, at in layout.pair.items():
         since = born.get(key, 0)
         holds[at].append(
-            stock.HeldVariable(since, stock.key_text(layout, key), *_held(layout, said, key, since))
+            stock.HeldVariable(
+                since, stock.key_text(layout, key), *_held(layout, signal_meanings, key, since)
+            )
         )
     for at, rows in enumerate(holds):
         if at in layout.pads or at in layout.trims:
@@ -73,17 +75,17 @@ def _coordinates(words: stock.Spoken[Layout]) -> tuple[CoordinateLabel, ...]:
     )
 
 
-def _held(layout: Layout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+def _held(layout: Layout, signal_meanings: Meanings, key: Key, since: int) -> tuple[Any, ...]:
     """Role, formula, weight, offset and numbers of what a pair holds."""
     if isinstance(key, Register):
-        formula = said.of[key.signal].formula
+        formula = signal_meanings.of[key.signal].formula
         if key.raw:
             return "raw", formula, 0.5 / layout.amplitude, 0.5
         return "gate" if since else "input", formula, 0.5, 0.5
     digits = {bit(b): ("i", b) for b in range(layout.bits)}
     for distance in {head.distance for block in layout.heads for head in block if head.distance}:
         digits |= {earlier_bit(b, distance): (f"i - {distance}", b) for b in range(layout.bits)}
-    return stock.feature_held(layout, said, key, digits)
+    return stock.feature_held(layout, signal_meanings, key, digits)
 
 
 def _stages(

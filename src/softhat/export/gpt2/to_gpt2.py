@@ -73,15 +73,17 @@ def gpt2_files(
     """What `to_gpt2` writes, by file name."""
     check_choice("activation", activation, Activation)
     check_disguise(given.disguise, activation)
-    made = asked(model, "gpt2", given)
+    request = asked(model, "gpt2", given)
     dense = given.disguise is not None
-    layout = lay_out(made.program, given.context, dense=dense, steady=made.weights is not None)
-    plain = trunk(layout, made.token_sets, activation)
+    layout = lay_out(
+        request.program, given.context, dense=dense, steady=request.weights is not None
+    )
+    plain = trunk(layout, request.token_sets, activation)
     tensors = _tensors(plain)
-    readout = made.readout(layout.program, lambda row: read_row(layout, row), "classifier")
+    readout = request.readout(layout.program, lambda row: read_row(layout, row), "classifier")
     labels = None
-    if made.labelled is not None:
-        labels = label(plain, {**tensors, **readout}, made.labelled)
+    if request.labelled is not None:
+        labels = label(plain, {**tensors, **readout}, request.labelled)
     directions = None
     n_head, d_ff = layout.n_head, plain.d_ff
     if given.disguise is not None:
@@ -93,7 +95,7 @@ def gpt2_files(
         labels = disguised_labels(labels, hidden)
         n_head, d_ff = hidden.n_head, len(directions.units[0].part)
     checkpoint = GPT2Checkpoint(
-        tensors={**tensors, **readout}, n_head=n_head, activation=activation, **made.claims
+        tensors={**tensors, **readout}, n_head=n_head, activation=activation, **request.claims
     )
     shape = GPT2Shape(
         d_model=checkpoint.d_model,
@@ -101,9 +103,9 @@ def gpt2_files(
         blocks=layout.blocks,
         n_head=n_head,
         activation=activation,
-        **made.choices,
+        **request.choices,
     )
-    return StockExport(made, checkpoint, gpt2_config(shape), directions, labels).files()
+    return StockExport(request, checkpoint, gpt2_config(shape), directions, labels).files()
 
 
 def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:

@@ -48,23 +48,23 @@ def _neurons(
     blocks: tuple[LlamaMatrices, ...], words: stock.Spoken[LlamaLayout]
 ) -> Iterator[NeuronLabel]:
     """Where a term holds the difference of its two units is G/2, else 0."""
-    layout, said, needed = words
+    layout, signal_meanings, needed = words
     for number, block in enumerate(blocks):
         hook = f"blocks.{number}.mlp.hook_post"
         for signal, units in block.tables:
-            formula = said.of[signal].formula
+            formula = signal_meanings.of[signal].formula
             signs = [2 / GAIN, -2 / GAIN] * (len(units) // 2)
             meaning = stated("term", formula, hook, list(zip(units, signs, strict=True)))
             yield NeuronLabel(number, units, layout.program.labels[signal], (meaning,))
         for gate in block.gates:
-            meaning = stock.unit_meaning(said, gate, number, GAIN)
+            meaning = stock.unit_meaning(signal_meanings, gate, number, GAIN)
             text = stock.gate_text(layout, gate, number - layout.first + 1)
             idle = gate.signal not in needed
             yield NeuronLabel(number, gate.units, text, (meaning,), idle)
 
 
 def _coordinates(words: stock.Spoken[LlamaLayout]) -> tuple[CoordinateLabel, ...]:
-    layout, said, _ = words
+    layout, signal_meanings, _ = words
     rows = [stock.HeldVariable(0, "constant", "pad", TRUE, 1.0)] * layout.d_model
     for at in layout.zeros:
         rows[at] = stock.HeldVariable(0, "empty", "empty", FALSE, 1.0)
@@ -75,7 +75,7 @@ def _coordinates(words: stock.Spoken[LlamaLayout]) -> tuple[CoordinateLabel, ...
         if isinstance(key, Register) or key in (ONE, BOS_PAIR, ORDINARY) or key in born:
             since = born.get(key, 0)
             rows[at] = stock.HeldVariable(
-                since, stock.key_text(layout, key), *_held(layout, said, key, since)
+                since, stock.key_text(layout, key), *_held(layout, signal_meanings, key, since)
             )
     return tuple(
         CoordinateLabel(at, ((row.since, row.text),), (row.meaning(at),))
@@ -95,13 +95,13 @@ def _born(layout: LlamaLayout) -> dict[Key, int]:
     return born
 
 
-def _held(layout: LlamaLayout, said: Meanings, key: Key, since: int) -> tuple[Any, ...]:
+def _held(layout: LlamaLayout, signal_meanings: Meanings, key: Key, since: int) -> tuple[Any, ...]:
     """Role, formula, weight, offset and numbers of what a coordinate holds."""
     if isinstance(key, Register):
-        formula = said.of[key.signal].formula
+        formula = signal_meanings.of[key.signal].formula
         return "raw" if key.raw else "gate" if since else "input", formula, 0.5, 0.5
     digits = {bit(b): ("i", b) for b in range(layout.rotary.digits)}
-    return stock.feature_held(layout, said, key, digits)
+    return stock.feature_held(layout, signal_meanings, key, digits)
 
 
 def _stages(

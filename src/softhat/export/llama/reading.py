@@ -36,15 +36,15 @@ def read_llama(folder: Path, config: dict[str, Any], family: str) -> Export:
     return stock.export(checkpoint, shape, shape.head_dim)
 
 
-def _factor(found: StockFolder) -> float:
+def _factor(stock: StockFolder) -> float:
     """Of linear scaling, if `rope_parameters` speaks of it; the rest of them is compared whole."""
-    entry = found.config.get("rope_parameters")
+    entry = stock.config.get("rope_parameters")
     if not isinstance(entry, dict) or "factor" not in entry:
         return 1.0
     factor = entry["factor"]
     if type(factor) is not float or factor in (0.0, 1.0):
         raise SofthatError(
-            f"{found.folder}/config.json: rope_parameters.factor is {factor!r}, no factor of "
+            f"{stock.folder}/config.json: rope_parameters.factor is {factor!r}, no factor of "
             "softhat's"
         )
     return factor

@@ -124,8 +124,8 @@ def to_llama(
     `directions.safetensors` and `labels.json` say where everything is. It is proved in float32.
     """
     given = StockOptions(context, kernel, head, output, margin, disguise, weights)
-    made = checkpoint(model, family, positions, given)
-    write_folder(Path(folder), made.export().files())
+    llama = checkpoint(model, family, positions, given)
+    write_folder(Path(folder), llama.export().files())
 
 
 def checkpoint(
@@ -140,23 +140,23 @@ def checkpoint(
     if positions is not None:
         check_choice("positions", positions, Positions)
     context, disguise = given.context, given.disguise
-    made = asked(model, family, given)
-    signals = made.program.signals
+    request = asked(model, family, given)
+    signals = request.program.signals
     codes = max((len(s.keys) for s in signals if isinstance(s, Recall)), default=0)
     if positions is None:
-        exact = Recall if made.model.machine is None else Recall | Shift
+        exact = Recall if request.model.machine is None else Recall | Shift
         looks_up = any(isinstance(s, exact) for s in signals) and context <= 1 << MOST_DIGITS
-        positions = "bits" if looks_up or isinstance(made.model, StockLanguage) else "rope"
+        positions = "bits" if looks_up or isinstance(request.model, StockLanguage) else "rope"
     turning = rotary(positions, context, disguise is not None, codes)
-    steady = made.weights is not None
-    layout = lay_out(made.program, turning, square=family == "qwen2", steady=steady)
-    plain = trunk(layout, made.token_sets)
-    readout = made.readout(layout.program, lambda row: row_of(layout, PairForm(row)), "score")
+    steady = request.weights is not None
+    layout = lay_out(request.program, turning, square=family == "qwen2", steady=steady)
+    plain = trunk(layout, request.token_sets)
+    readout = request.readout(layout.program, lambda row: row_of(layout, PairForm(row)), "score")
     hidden = None if disguise is None else disguised(plain, disguise)
     tensors = _tensors(plain if hidden is None else hidden.trunk, family)
     for at, read in readout.items():
         tensors[at] = read if hidden is None or read.ndim == 1 else hidden.rows(read)
-    return StockLlama(made, plain, tensors, readout, hidden)
+    return StockLlama(request, plain, tensors, readout, hidden)
 
 
 def _tensors(weights: LlamaTrunk, family: Family) -> Tensors:

@@ -45,8 +45,8 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
 
     With the program of a compiled model also as formulas (`native_meanings`).
     """
-    said = native_meanings(t, program)
-    t = said.named if said else t
+    part_meanings = native_meanings(t, program)
+    t = part_meanings.named if part_meanings else t
     if t.layers and all(since == 0 for c in t.coordinates for since, _ in c.holds):
         return _lasting(t)
     heads: list[HeadLabel] = []
@@ -69,13 +69,15 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
                     label=label,
                     reads=_texts(t, read, number),
                     writes=_texts(t, writes[h], number + 1),
-                    computes=said.heads[number][h] if said else (),
+                    computes=part_meanings.heads[number][h] if part_meanings else (),
                 )
             )
         for h, coordinates in enumerate(writes):
             sources |= dict.fromkeys(coordinates, f"L{number}.H{h}")
         edges += _edges(sources, set(layer.into.where[1].tolist()), f"L{number}.MLP")
-        neurons += _said(said, number) if said else _neurons(t, layer, number)
+        neurons += (
+            _unit_labels(part_meanings, number) if part_meanings else _neurons(t, layer, number)
+        )
         for c, coordinate in enumerate(t.coordinates):
             if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds):
                 sources[c] = f"L{number}.MLP"
@@ -87,11 +89,11 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
         heads=tuple(heads),
         neurons=tuple(neurons),
         coordinates=tuple(
-            CoordinateLabel(c, x.holds, said.coordinates[c] if said else ())
+            CoordinateLabel(c, x.holds, part_meanings.coordinates[c] if part_meanings else ())
             for c, x in enumerate(t.coordinates)
         ),
         edges=tuple(edges),
-        definitions=said.definitions if said else (),
+        definitions=part_meanings.definitions if part_meanings else (),
     )
 
 
@@ -176,10 +178,10 @@ def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str,
     return tuple(t.coordinates[c].label(layer) for c in sorted(coordinates))
 
 
-def _said(said: NativeMeanings, number: int) -> list[NeuronLabel]:
+def _unit_labels(part_meanings: NativeMeanings, number: int) -> list[NeuronLabel]:
     """Units that compute something together."""
     labels = []
-    for meaning in said.neurons[number]:
+    for meaning in part_meanings.neurons[number]:
         units = tuple(unit for unit, _ in meaning.direction)
         text = str(meaning.formula if meaning.sign > 0 else f"!({meaning.formula})")
         if meaning.role == "clear":

@@ -48,17 +48,19 @@ def native_meanings(t: Transformer, program: Program | None) -> NativeMeanings |
     """The meanings of a compiled model, if its program's are formulas and it has this layout."""
     if program is None or any(isinstance(s, Steps | Total) for s in program.signals):
         return None
-    said = meanings(program)
-    if any(meaning.formula is None and meaning.term is None for meaning in said.of):
+    signal_meanings = meanings(program)
+    if any(meaning.formula is None and meaning.term is None for meaning in signal_meanings.of):
         return None
-    made = lowered(program, t.attention)
-    if made.transformer.coordinates != t.coordinates:
+    lowering = lowered(program, t.attention)
+    if lowering.transformer.coordinates != t.coordinates:
         return None
-    return _NativeReading(_named(t, program, said), program, said, made).run()
+    return _NativeReading(
+        _named(t, program, signal_meanings), program, signal_meanings, lowering
+    ).run()
 
 
-def _named(t: Transformer, program: Program, said: Meanings) -> Transformer:
-    other = lowered(spoken(program, said), t.attention).transformer
+def _named(t: Transformer, program: Program, signal_meanings: Meanings) -> Transformer:
+    other = lowered(spoken(program, signal_meanings), t.attention).transformer
     layers = zip(t.layers, other.layers, strict=True)
     return replace(
         t,
@@ -68,21 +70,24 @@ def _named(t: Transformer, program: Program, said: Meanings) -> Transformer:
 
 
 class _NativeReading:
-    def __init__(self, t: Transformer, program: Program, said: Meanings, made: Lowered) -> None:
-        self.t, self.program, self.said, self.made = t, program, said, made
+    def __init__(
+        self, t: Transformer, program: Program, signal_meanings: Meanings, lowering: Lowered
+    ) -> None:
+        self.t, self.program = t, program
+        self.signal_meanings, self.lowering = signal_meanings, lowering
         self.wiring = Wiring(program, PositionUnits(scaled=t.attention == "temperature"))
         self.decides: dict[int, Formula | None] = {}
         """The comparison that a mean is for (the first, where there are several)."""
         for at, signal in enumerate(program.signals):
             if isinstance(signal, Sign):
                 for average in signal.averages:
-                    self.decides.setdefault(average, said.of[at].formula)
+                    self.decides.setdefault(average, signal_meanings.of[at].formula)
 
     def run(self) -> NativeMeanings:
         numbers = range(len(self.t.layers))
         held = [
             tuple((since, self.held(c, since, key)) for since, key in row)
-            for c, row in enumerate(self.made.contents)
+            for c, row in enumerate(self.lowering.contents)
         ]
         return NativeMeanings(
             inputs=tuple(m for row in held for _, m in row if m.role == "input"),
@@ -93,14 +98,14 @@ class _NativeReading:
                 for k in numbers
             ),
             coordinates=tuple(tuple(meaning for _, meaning in row) for row in held),
-            definitions=self.said.definitions,
+            definitions=self.signal_meanings.definitions,
             named=self.t,
         )
 
     def heads(self, number: int) -> Iterator[tuple[Meaning, ...]]:
         hook = f"blocks.{number}.attn.hook_z"
         layer = self.t.layers[number]
-        for h, group in enumerate(self.made.plan.layers[number].heads):
+        for h, group in enumerate(self.lowering.plan.layers[number].heads):
             role = ROLES.get(layer.kinds[h], "lookup")
             yield tuple(self.value(role, at, hook, r, head=h) for r, at in enumerate(group.signals))
 
@@ -108,25 +113,28 @@ class _NativeReading:
         """A raw output: a bit, or a mean divided by its scale."""
         signal = self.program.signals[at]
         if not isinstance(signal, Average):
-            return stated(role, self.said.of[at].formula, hook, [(index, 1.0)], **place)
-        mean: dict[str, Any] = {"term": self.said.of[at].term, "over": self.said.of[at].over}
+            return stated(role, self.signal_meanings.of[at].formula, hook, [(index, 1.0)], **place)
+        mean: dict[str, Any] = {
+            "term": self.signal_meanings.of[at].term,
+            "over": self.signal_meanings.of[at].over,
+        }
         weight = self.wiring.scale(signal.terms)
         return stated(role, self.decides.get(at), hook, [(index, weight)], **place, **mean)
 
     def units(self, number: int) -> Iterator[Meaning]:
         """In the order in which `softhat.transformer.lowering.gates` writes them."""
         hook = f"blocks.{number}.mlp.hook_post"
-        gates = self.made.plan.layers[number].gates
+        gates = self.lowering.plan.layers[number].gates
         unit = 0
         for gate in gates:
             for term in gate.terms:
                 direction = [(unit, CLIP), (unit + 1, -CLIP)]
-                yield stated("term", self.said.conjunction(term), hook, direction)
+                yield stated("term", self.signal_meanings.conjunction(term), hook, direction)
                 unit += 2
         if any(gate.complement for gate in gates):
             yield stated("sink", FALSE, hook, [(unit, 1.0)])
             unit += 1
-        for register in self.made.clears[number]:
+        for register in self.lowering.clears[number]:
             cleared = self.value("clear", register.signal, hook, unit)
             if isinstance(self.program.signals[register.signal], Average):  # of either sign
                 ((_, weight),) = cleared.direction
@@ -142,7 +150,7 @@ class _NativeReading:
         hook = residual(since)
         if isinstance(key, Register):
             role = "gate" if since else "input"
-            return stated(role, self.said.of[key.signal].formula, hook, [(c, 1.0)])
+            return stated(role, self.signal_meanings.of[key.signal].formula, hook, [(c, 1.0)])
         match key:
             case Named("1" | "ordinary", False):
                 return stated("constant", TRUE, hook, [(c, 1.0)])

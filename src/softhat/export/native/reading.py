@@ -102,19 +102,19 @@ def read_huggingface(folder: Path, config: dict[str, Any]) -> Export:
     rows = tensors["embedding.weight"]
     own = [1 << k for k in range(len(symbols))] if propositional else range(len(symbols))
     sinks = [len(rows) - 2] * starts + [len(rows) - 1] * ends
-    made = transformer_from(shape, symbols, outputs, tensors, rows[[*own, *sinks]])
-    export = _native("huggingface", folder, made, rows.dtype.name)
-    expected = huggingface_config(made, several, rows.dtype.name)
+    transformer = transformer_from(shape, symbols, outputs, tensors, rows[[*own, *sinks]])
+    export = _native("huggingface", folder, transformer, rows.dtype.name)
+    expected = huggingface_config(transformer, several, rows.dtype.name)
     _same_sums(expected["layers"], config["layers"])
     tokens = vocabulary(symbols, propositional)
     documents = {
         "config.json": expected,
-        **tokenizer_documents(tokens, MOST_TOKENS, made.has_bos, made.has_eos),
+        **tokenizer_documents(tokens, MOST_TOKENS, transformer.has_bos, transformer.has_eos),
     }
     program = sources(*SOURCES)
     check_files(folder, documents, (*_beside(export), *program))
     check_sources(folder, program)
-    wanted = huggingface_state(made, None if several else outputs[0])
+    wanted = huggingface_state(transformer, None if several else outputs[0])
     _check_state(folder, stored, wanted, "softhat.body.")
     return export
 
@@ -129,8 +129,8 @@ def _native(kind: str, folder: Path, t: weights.Transformer, stored: str) -> Exp
         return Export(kind, folder, digest, stated_in(folder), {}, loop, None)
     if (folder / SOURCE).exists():
         stated, source = stated_in(folder), read_text(folder / SOURCE, inside=folder)
-        made = exported_simulation(t, source, stated, stored, str(folder))
-        return Export(kind, folder, digest, stated, {}, made, None, stored)
+        simulation = exported_simulation(t, source, stated, stored, str(folder))
+        return Export(kind, folder, digest, stated, {}, simulation, None, stored)
     formulas = formulas_of(folder, t.symbols, t.propositional)
     if tuple(formulas) != t.outputs:
         raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
@@ -143,39 +143,39 @@ def _beside(export: Export) -> tuple[str, ...]:
     return (WEIGHTS, "certificate.json", *export.model.meaning())
 
 
-def _same_sums(expected: Any, found: Any) -> None:
+def _same_sums(expected: Any, stored: Any) -> None:
     """Which sums hidden units share is the file's to say: weights that were rounded may make two
     equal that were not. The tensors must say the same (`transformer_from`)."""
-    for ours, theirs in zip(expected, found, strict=True):
+    for ours, theirs in zip(expected, stored, strict=True):
         ours["share"] = theirs["share"]
 
 
-def _check_state(folder: Path, found: Tensors, expected: Tensors, prefix: str) -> None:
+def _check_state(folder: Path, stored: Tensors, expected: Tensors, prefix: str) -> None:
     """The tensors are those that follow from the transformer that was read from them, all in one
     number format."""
-    number = found[f"{prefix}embedding.weight"].dtype
+    number = stored[f"{prefix}embedding.weight"].dtype
     if number.name not in FORMATS:
         raise SofthatError(f"{folder}/{WEIGHTS}: the tensors are {number}, no format of softhat's")
     shapes = {name: array.shape for name, array in expected.items()}
     spread = {}  # a row for each hidden unit, however many share one
     for name in [name for name in shapes if name.endswith("feed_forward.into.weight")]:
-        share = found[name.replace("into.weight", "share")]
-        _, width = found[name].shape
+        share = stored[name.replace("into.weight", "share")]
+        _, width = stored[name].shape
         shapes[name] = (int(share.max(initial=-1)) + 1, width)
         ours = expected[name.replace("into.weight", "share")]
         spread[name] = (share, ours)
-    check_tensors(folder / WEIGHTS, found, shapes)
+    check_tensors(folder / WEIGHTS, stored, shapes)
     for name, array in expected.items():
         if name.endswith("feed_forward.share"):
-            same = found[name].dtype == np.int64  # compared with the configuration before
+            same = stored[name].dtype == np.int64  # compared with the configuration before
         else:
-            have, wanted = found[name], array
+            have, wanted = stored[name], array
             if name in spread:
                 theirs, ours = spread[name]
                 have, wanted = have[theirs], wanted[ours]
             with np.errstate(over="ignore"):
                 wanted = wanted.astype(number).astype(np.float64)
-            same = found[name].dtype == number
+            same = stored[name].dtype == number
             same = same and np.array_equal(
                 have.astype(np.float64), wanted, equal_nan=name.endswith("positions.tables")
             )

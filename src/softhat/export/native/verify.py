@@ -65,8 +65,8 @@ def verify_native(export: Export, certificate: Any, asked: Mapping[str, Any]) ->
             return replace(tried, runtime=runner.name)
         case Simulation() as simulation:
             plain = {name: asked[name] for name in PLAIN}
-            found = verify_simulation(simulation, **plain, run=runner.run, certified=lengths)
-            return replace(found, runtime=runner.name)
+            simulated = verify_simulation(simulation, **plain, run=runner.run, certified=lengths)
+            return replace(simulated, runtime=runner.name)
     raise SofthatError(f"nothing is known to compare {type(export.model)} with")
 
 
@@ -170,7 +170,7 @@ def _onnx(export: Export, model: Answers, dtype: str) -> Runner:
     except ImportError:
         raise MissingExtraError("onnxruntime", "onnx") from None
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors: the mask has a default, which is said otherwise
+    options.log_severity_level = 3  # errors only: it would warn that the mask has a default
     session = onnxruntime.InferenceSession(
         str(export.path), options, providers=["CPUExecutionProvider"]
     )
@@ -190,5 +190,5 @@ def _onnx(export: Export, model: Answers, dtype: str) -> Runner:
 
 
 def _numbers(tensor: Any) -> NDArray[Any]:
-    found: NDArray[Any] = tensor.double().numpy()
-    return found
+    array: NDArray[Any] = tensor.double().numpy()
+    return array

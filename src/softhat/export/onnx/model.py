@@ -92,14 +92,14 @@ class Betas:
 
     def __init__(self, g: Graph, length: str) -> None:
         self.g, self.length = g, length
-        self.made: dict[Law, str] = {}
+        self.names: dict[Law, str] = {}
 
     def __getitem__(self, law: Law) -> str:
-        if law not in self.made:
-            self.made[law] = self._made(law)
-        return self.made[law]
+        if law not in self.names:
+            self.names[law] = self._node(law)
+        return self.names[law]
 
-    def _made(self, law: Law) -> str:
+    def _node(self, law: Law) -> str:
         g = self.g
         match law:
             case Constant(c):
@@ -122,17 +122,17 @@ class Masks:
         self.key = g.op("Unsqueeze", at, g.ints([0]))
         self.query = g.op("Unsqueeze", at, g.ints([1]))
         self.valid = g.op("Cast", g.op("Unsqueeze", valid, g.ints([1, 2])), to=g.BOOL)
-        self.made: dict[str, str] = {}
+        self.names: dict[str, str] = {}
 
     def __getitem__(self, mask: str) -> str:
-        if mask not in self.made:
+        if mask not in self.names:
             g = self.g
             if mask == "none":
                 seen = g.op("GreaterOrEqual", g.op("Add", self.key, self.query), g.ints(0))
             else:
                 seen = g.op(COMPARE[mask], self.key, self.query)
-            self.made[mask] = g.op("And", self.valid, seen)
-        return self.made[mask]
+            self.names[mask] = g.op("And", self.valid, seen)
+        return self.names[mask]
 
 
 def _layer(g: Graph, t: Transformer, layer: Layer, x: str, betas: Betas, masks: Masks) -> str:

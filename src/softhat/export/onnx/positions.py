@@ -58,9 +58,9 @@ def _feature(
     i = g.op("Mul", ordinary, index)
     match feature:
         case positions.Mod(modulus, remainder, sinks):
-            found = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
-            found = g.op("Equal", found, g.ints([min(remainder, 2**62)]))
-            return g.float(found if sinks else g.op("And", own, found))
+            rest = g.op("Mod", index, g.ints([min(modulus, 2**62)]))
+            equal = g.op("Equal", rest, g.ints([min(remainder, 2**62)]))
+            return g.float(equal if sinks else g.op("And", own, equal))
         case positions.DigitFeature(bit, position, length_factor, constant):
             number = g.op("Mul", index, g.ints([position]))
             number = g.op("Add", number, g.op("Mul", length, g.ints([length_factor])))

@@ -1,10 +1,10 @@
 """An ONNX file read back: the transformer whose graph it is.
 
 A graph with the same architecture is built from numbers that name their own places. Where that
-graph has such a number the file has the weight of this place. Then the ONNX model of the
-transformer so found is built and must be the file's, byte by byte: nodes, constants, inputs,
-outputs, operator sets, functions. So the file computes what the transformer does. Only metadata
-are beside that, which no runtime reads, and they are a closed list too.
+graph has such a number the file has the weight of this place. These weights make a transformer.
+Its ONNX model is built and must be the file's, byte by byte: nodes, constants, inputs, outputs,
+operator sets, functions. So the file computes what the transformer does. Only the metadata are
+not compared so: no runtime reads them, and they are a closed list too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_onnx(path: Path) -> Export:
     number = np.dtype(
         np.float64 if read.graph.output[0].type.tensor_type.elem_type == 11 else np.float32
     )
-    transformer = _found(read, shape, symbols, outputs, number)
+    transformer = _transformer(read, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
     stated = read_json(beside) if beside.exists() else _fact(facts, "certificate", "{}")
     if RASP in facts:
@@ -71,9 +71,9 @@ def read_onnx(path: Path) -> Export:
         _check_metadata(path, read, transformer, shape, {LANGUAGE})
         return Export("onnx", path, digest_of(data), stated, {}, loop, None)
     if SOURCE in facts:
-        made = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
+        simulation = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
         _check_metadata(path, read, transformer, shape, {SOURCE})
-        return Export("onnx", path, digest_of(data), stated, {}, made, None, number.name)
+        return Export("onnx", path, digest_of(data), stated, {}, simulation, None, number.name)
     predicates = _fact(facts, "predicates.json", "[]")
     formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     if tuple(formulas) != transformer.outputs:
@@ -113,7 +113,7 @@ def _check_metadata(
     check_document(f"{path}: architecture", shape, json.loads(json.dumps(expected)))
 
 
-def _found(
+def _transformer(
     read: Any,
     shape: dict[str, Any],
     symbols: tuple[str, ...],

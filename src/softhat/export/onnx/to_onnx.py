@@ -62,9 +62,9 @@ def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> byte
         raise SofthatError(
             f"{t.size.parameters:,} parameters do not fit an ONNX file (2 GiB): use to_torch"
         )
-    made = model_of(t, np.dtype(dtype))
+    proto = model_of(t, np.dtype(dtype))
     helper.set_model_props(
-        made,
+        proto,
         {
             "alphabet": json.dumps(list(t.symbols), ensure_ascii=False),
             "outputs": json.dumps(list(t.outputs), ensure_ascii=False),
@@ -73,8 +73,8 @@ def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> byte
             "certificate": json.dumps(certificate, ensure_ascii=False),
         },
     )
-    onnx.checker.check_model(made, full_check=True)
-    data: bytes = made.SerializeToString(deterministic=True)
+    onnx.checker.check_model(proto, full_check=True)
+    data: bytes = proto.SerializeToString(deterministic=True)
     return data
 
 

@@ -148,8 +148,8 @@ def _common(s: StockShape) -> dict[str, Any]:
 def gpt2_shapes(s: GPT2Shape) -> dict[str, tuple[int, ...]]:
     """Every tensor of the class, with its shape."""
     d, wide = s.d_model, 3 * s.d_model
-    found: dict[str, tuple[int, ...]] = {"wte.weight": (len(s.tokens), d)}
-    found |= {"wpe.weight": (s.context, d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
+    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (len(s.tokens), d)}
+    shapes |= {"wpe.weight": (s.context, d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
     for at in range(s.blocks):
         parts: dict[str, tuple[int, int]] = {
             "attn.c_attn": (d, wide),
@@ -158,11 +158,11 @@ def gpt2_shapes(s: GPT2Shape) -> dict[str, tuple[int, ...]]:
             "mlp.c_proj": (s.d_ff, d),
         }
         for name, shape in parts.items():
-            found |= {f"h.{at}.{name}.weight": shape, f"h.{at}.{name}.bias": shape[1:]}
+            shapes |= {f"h.{at}.{name}.weight": shape, f"h.{at}.{name}.bias": shape[1:]}
         for norm in ("ln_1", "ln_2"):
-            found |= {f"h.{at}.{norm}.weight": (d,), f"h.{at}.{norm}.bias": (d,)}
+            shapes |= {f"h.{at}.{norm}.weight": (d,), f"h.{at}.{norm}.bias": (d,)}
     return {
-        **{f"transformer.{n}": shape for n, shape in found.items()},
+        **{f"transformer.{n}": shape for n, shape in shapes.items()},
         **_read_out(s, "classifier"),
     }
 
@@ -170,8 +170,8 @@ def gpt2_shapes(s: GPT2Shape) -> dict[str, tuple[int, ...]]:
 def llama_shapes(s: LlamaShape) -> dict[str, tuple[int, ...]]:
     """Every tensor of the class, with its shape."""
     d, queries, keys = s.d_model, s.n_head * s.head_dim, s.n_kv * s.head_dim
-    found: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (len(s.tokens), d)}
-    found["norm.weight"] = (d,)
+    shapes: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (len(s.tokens), d)}
+    shapes["norm.weight"] = (d,)
     for at in range(s.blocks):
         parts: dict[str, tuple[int, ...]] = {
             "self_attn.q_proj.weight": (queries, d),
@@ -187,8 +187,8 @@ def llama_shapes(s: LlamaShape) -> dict[str, tuple[int, ...]]:
         if s.family == "qwen2":
             for kind, size in (("q", queries), ("k", keys), ("v", keys)):
                 parts[f"self_attn.{kind}_proj.bias"] = (size,)
-        found |= {f"layers.{at}.{name}": shape for name, shape in parts.items()}
-    trunk = {f"model.{name}": shape for name, shape in found.items()}
+        shapes |= {f"layers.{at}.{name}": shape for name, shape in parts.items()}
+    trunk = {f"model.{name}": shape for name, shape in shapes.items()}
     return {**trunk, **_read_out(s, "score")}
 
 

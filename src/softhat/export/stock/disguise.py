@@ -34,35 +34,37 @@ class Moved(Protocol):
         """The directions of a head's values, a row each."""
 
 
-def disguised_labels(labels: Labels, made: Moved) -> Labels:
+def disguised_labels(labels: Labels, moved: Moved) -> Labels:
     """The labels of the plain trunk, moved to where the disguise has put everything."""
     heads = [
         replace(
             head,
-            head=made.head_place(head.layer, head.head),
-            computes=tuple(_of_head(meaning, head.layer, made) for meaning in head.computes),
+            head=moved.head_place(head.layer, head.head),
+            computes=tuple(_of_head(meaning, head.layer, moved) for meaning in head.computes),
         )
         for head in labels.heads
     ]
     neurons = []
     for neuron in labels.neurons:
-        units = made.directions.units[neuron.layer]
+        units = moved.directions.units[neuron.layer]
         places = tuple(map(int, np.flatnonzero(np.isin(units.part, neuron.units))))
-        said = tuple(_of_units(meaning, units) for meaning in neuron.computes)
-        neurons.append(replace(neuron, units=places, computes=said))
+        computes = tuple(_of_units(meaning, units) for meaning in neuron.computes)
+        neurons.append(replace(neuron, units=places, computes=computes))
     coordinates = [
         CoordinateLabel(
-            at, label.holds, tuple(_of_residual(meaning, made) for meaning in label.computes)
+            at, label.holds, tuple(_of_residual(meaning, moved) for meaning in label.computes)
         )
         for label in labels.coordinates
-        if (at := made.variable(label.index)) is not None
+        if (at := moved.variable(label.index)) is not None
     ]
     return replace(
         labels,
         heads=tuple(sorted(heads, key=lambda head: (head.layer, head.head))),
         neurons=tuple(neurons),
         coordinates=tuple(coordinates),
-        edges=tuple((_node(source, made), _node(target, made)) for source, target in labels.edges),
+        edges=tuple(
+            (_node(source, moved), _node(target, moved)) for source, target in labels.edges
+        ),
         disguised=True,
     )
 
@@ -71,17 +73,17 @@ def _dense(vector: NDArray[np.float64]) -> tuple[tuple[int, float], ...]:
     return tuple((at, float(f"{w:.{DIGITS}g}")) for at, w in enumerate(vector))
 
 
-def _of_residual(meaning: Meaning, made: Moved) -> Meaning:
-    width = made.directions.residual.shape[1]
-    vector = sum((w * made.direction(at) for at, w in meaning.direction), np.zeros(width))
+def _of_residual(meaning: Meaning, moved: Moved) -> Meaning:
+    width = moved.directions.residual.shape[1]
+    vector = sum((w * moved.direction(at) for at, w in meaning.direction), np.zeros(width))
     return replace(meaning, direction=_dense(vector))
 
 
-def _of_head(meaning: Meaning, layer: int, made: Moved) -> Meaning:
+def _of_head(meaning: Meaning, layer: int, moved: Moved) -> Meaning:
     assert meaning.head is not None
-    rows = made.value_rows(layer, meaning.head)
+    rows = moved.value_rows(layer, meaning.head)
     vector = sum((w * rows[r] for r, w in meaning.direction), np.zeros(rows.shape[1]))
-    place = made.head_place(layer, meaning.head)
+    place = moved.head_place(layer, meaning.head)
     return replace(meaning, head=place, direction=_dense(vector))
 
 
@@ -95,10 +97,10 @@ def _of_units(meaning: Meaning, units: Units) -> Meaning:
     return replace(meaning, direction=tuple(shares))
 
 
-def _node(node: str, made: Moved) -> str:
+def _node(node: str, moved: Moved) -> str:
     """`L0.H2.q` with the number that the head has now."""
     if not node.startswith("L") or ".H" not in node:
         return node
     layer, _, rest = node[1:].partition(".H")
     head, dot, slot = rest.partition(".")
-    return f"L{layer}.H{made.head_place(int(layer), int(head))}{dot}{slot}"
+    return f"L{layer}.H{moved.head_place(int(layer), int(head))}{dot}{slot}"

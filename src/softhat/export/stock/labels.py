@@ -56,7 +56,7 @@ class Spoken(NamedTuple, Generic[L]):
     """A layout whose signals have names, what they mean, and which of them the outputs need."""
 
     layout: L
-    said: Meanings
+    signal_meanings: Meanings
     needed: set[int]
 
 
@@ -70,9 +70,9 @@ def labels_of(
     stages: list[list[LabelNode]],
 ) -> Labels:
     """Names from the layout, edges from the weights, outputs as they were asked for."""
-    said = meanings(laid.program)
-    layout = laid.speaking(spoken(laid.program, said))
-    words = Spoken(layout, said, needed_by(layout.program, formulas))
+    signal_meanings = meanings(laid.program)
+    layout = laid.speaking(spoken(laid.program, signal_meanings))
+    words = Spoken(layout, signal_meanings, needed_by(layout.program, formulas))
     return Labels(
         model=family,
         heads=tuple(_head_label(words, head) for head in heads),
@@ -80,12 +80,12 @@ def labels_of(
         coordinates=coordinates(words),
         edges=circuit(stages),
         outputs=outputs_said(formulas),
-        definitions=said.definitions,
+        definitions=signal_meanings.definitions,
     )
 
 
 def _head_label(words: Spoken[L], placed: LabelledHead) -> HeadLabel:
-    layout, said, needed = words
+    layout, signal_meanings, needed = words
     layer, number, head, places = placed
     named = [layout.program.labels[signal] for signal in head.signals]
     if head.kind == "Digit":
@@ -94,7 +94,7 @@ def _head_label(words: Spoken[L], placed: LabelledHead) -> HeadLabel:
         about: dict[str, Any] = {"term": "i", "over": "1", "digit": head.digit}
         computes = [stated("position", None, hook, at, head=number, **about)]
     else:
-        computes = [*value_meanings(layout, said, head, places, layer, number)]
+        computes = [*value_meanings(layout, signal_meanings, head, places, layer, number)]
     return HeadLabel(
         layer=layer,
         head=number,
@@ -149,44 +149,57 @@ def gate_text(layout: StockLayout, gate: GateTerm, layer: int) -> str:
     return f"{layout.program.labels[gate.signal]}: {sign}({text})"
 
 
-def unit_meaning(said: Meanings, gate: GateTerm, number: int, gain: float) -> Meaning:
+def unit_meaning(signal_meanings: Meanings, gate: GateTerm, number: int, gain: float) -> Meaning:
     """The two units' difference is G/2 where all literals of the term hold, else 0."""
     low, high = gate.units
     direction = [(low, 2 / gain), (high, -2 / gain)]
-    formula = said.conjunction(gate.term)
+    formula = signal_meanings.conjunction(gate.term)
     return stated("term", formula, f"blocks.{number}.mlp.hook_post", direction)
 
 
 def value_meanings(
-    layout: StockLayout, said: Meanings, head: StockHeadPlan, places: list[int], number: int, h: int
+    layout: StockLayout,
+    signal_meanings: Meanings,
+    head: StockHeadPlan,
+    places: list[int],
+    number: int,
+    h: int,
 ) -> Iterator[Meaning]:
     """What stands in the value coordinates of a head: bits as they are, means divided by V."""
     hook, role = f"blocks.{number}.attn.hook_z", ROLES.get(head.kind, "lookup")
     for place, signal in zip(places, head.signals, strict=True):
-        formula = said.of[signal].formula
+        formula = signal_meanings.of[signal].formula
         if head.kind == "Average":
             count = layout.counts[signal]
             direction = [(place, 2 * count.scale)]
-            yield stated(role, formula, hook, direction, head=h, **mean_said(said, count))
+            yield stated(
+                role, formula, hook, direction, head=h, **mean_fraction(signal_meanings, count)
+            )
         else:
             yield stated(role, formula, hook, [(place, 1.0)], head=h)
 
 
-def mean_said(said: Meanings, count: PlannedCount) -> dict[str, Any]:
+def mean_fraction(signal_meanings: Meanings, count: PlannedCount) -> dict[str, Any]:
     """Twice the mean: Σ counts - c + 1/2 is no integer."""
     doubled = [(2 * a, source) for a, source in count.terms]
-    return {"term": said.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
+    return {"term": signal_meanings.total(doubled, 1 - 2 * count.threshold), "over": "i + 1"}
 
 
 def feature_held(
-    layout: StockLayout, said: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
+    layout: StockLayout, signal_meanings: Meanings, key: str, digits: Mapping[str, tuple[str, int]]
 ) -> tuple[Any, ...]:
     """Role, formula, weight, offset and numbers of what is no register: a mean, a digit of the
     position (its term and number, by name), a sink or a constant."""
     for sign, count in layout.counts.items():
         if key == mean_of(sign):
             weight = 2 * count.scale / layout.mean_amplitude
-            return "mean", said.of[sign].formula, weight, 0.0, mean_said(said, count)
+            return (
+                "mean",
+                signal_meanings.of[sign].formula,
+                weight,
+                0.0,
+                mean_fraction(signal_meanings, count),
+            )
     if key in digits:
         term, digit = digits[key]
         return "position", None, 0.5, 0.5, {"term": term, "over": "1", "digit": digit}
@@ -196,28 +209,28 @@ def feature_held(
 def head_reads(layout: StockLayout, head: StockHeadPlan) -> tuple[str, ...]:
     """What its scores and values depend on, in words."""
     program = layout.program
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     match head.kind:
         case "Latest":
             assert head.bad is not None
-            found["the position"] = None
-            found[program.label(head.bad)] = None
+            texts["the position"] = None
+            texts[program.label(head.bad)] = None
         case "Recall":
-            found["the position"] = None
+            texts["the position"] = None
             for literal in (head.bad, *head.queries, *head.keys):
                 if literal is not None and literal.signal >= 0:
-                    found[program.labels[literal.signal]] = None
+                    texts[program.labels[literal.signal]] = None
         case "Previous" | "Shift" | "Digit":
-            found["the position"] = None
+            texts["the position"] = None
         case "Sign":
-            found[key_text(layout, mean_of(head.signals[0]))] = None
+            texts[key_text(layout, mean_of(head.signals[0]))] = None
     for signal in head.signals:
         if head.kind == "Average":
             for _, source in layout.counts[signal].terms:
-                found["true" if source < 0 else program.labels[source]] = None
+                texts["true" if source < 0 else program.labels[source]] = None
     for value in head.values:
-        found[program.label(value)] = None
-    return tuple(found)
+        texts[program.label(value)] = None
+    return tuple(texts)
 
 
 def output_nodes(

@@ -56,11 +56,11 @@ def language_of(folder: Path, symbols: tuple[str, ...]) -> dict[str, Acceptor] |
     """The language that a folder says it decides; None if it says something else."""
     if not (folder / LANGUAGE).exists():
         return None
-    found = read_json(folder / LANGUAGE, inside=folder)
+    document = read_json(folder / LANGUAGE, inside=folder)
     where = f"{folder}/{LANGUAGE}"
     try:
-        alphabet, step, accepting = (found.pop(key) for key in ("alphabet", "step", "accepting"))
-        if found or alphabet != list(symbols):
+        alphabet, step, accepting = (document.pop(key) for key in ("alphabet", "step", "accepting"))
+        if document or alphabet != list(symbols):
             raise SofthatError(f"{where}: other keys, or another alphabet than the tokenizer's")
         rows = tuple(tuple(map(_state, row)) for row in step)
         return {MEMBER: Acceptor(symbols, rows, frozenset(map(_state, accepting)))}

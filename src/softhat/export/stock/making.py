@@ -160,8 +160,8 @@ class StockExport:
 
     def certificate(self) -> StockCertificate:
         """What is proved, from the tensors."""
-        kept = self.asked.margin if self.asked.head == "lm" else None
-        given = (self.asked.formulas, self.asked.kernel, kept, self.directions)
+        margin = self.asked.margin if self.asked.head == "lm" else None
+        given = (self.asked.formulas, self.asked.kernel, margin, self.directions)
         return certify(self.checkpoint, *given)
 
     def files(self) -> dict[str, bytes]:

@@ -135,10 +135,10 @@ def check_decoder(name: str, formula: nodes.Formula, architecture: str) -> None:
         for part in parts
         if isinstance(part, nodes.At) and depends_on_length(part.predicate)
     ]
-    found = ", ".join(uses)
+    listed = ", ".join(uses)
     raise SofthatError(
         f"{architecture} is a decoder and sees only the past, but the formula of {name!r} uses "
-        f"{found}: rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
+        f"{listed}: rewrite it with Y, Z, O, H, S, T and #, or export it with --to huggingface"
     )
 
 

@@ -186,10 +186,10 @@ def machine_of(folder: Path, symbols: tuple[str, ...], is_lm: bool) -> Machine |
     """The machine that a folder says it runs; None if it says formulas."""
     if not (folder / MACHINE).exists():
         return None
-    found = machine_from(read_json(folder / MACHINE, inside=folder))
-    if not is_lm or found.tokens != symbols:
+    machine = machine_from(read_json(folder / MACHINE, inside=folder))
+    if not is_lm or machine.tokens != symbols:
         raise SofthatError(f"{folder}/{MACHINE}: the machine's tokens are not the model's")
-    return found
+    return machine
 
 
 def _head(where: str, config: dict[str, Any], family: str) -> HeadName:

@@ -102,7 +102,7 @@ def compare(
     counts = {"exhaustive": 0, "random": 0, "adversarial": 0}
     margins = dict.fromkeys(names, float("inf"))
     reached = 0
-    found: Counterexample | None = None
+    counterexample: Counterexample | None = None
     letters = run.letters
     for source, batch in _batches(
         letters, min(exhaustive, longest), random, adversarial, longest, max_words, seed
@@ -115,7 +115,7 @@ def compare(
         wrong = np.argwhere(((values > 0) != truth) | np.isnan(values))
         if len(wrong):
             w, i, k = map(int, wrong[0])
-            found = Counterexample(
+            counterexample = Counterexample(
                 run.word(batch[w]),
                 i,
                 names[k],
@@ -129,7 +129,7 @@ def compare(
     elapsed = time.perf_counter() - began
     rate = words / elapsed if elapsed else 0.0
     return Verification(
-        ok=found is None,
+        ok=counterexample is None,
         program_proved=False,
         complete=True,
         words=words,
@@ -137,7 +137,7 @@ def compare(
         max_length=longest,
         letters=letters,
         counts=counts,
-        counterexample=found,
+        counterexample=counterexample,
         max_leak=0.0,
         min_margin=min(margins.values()),
         margins=margins,
@@ -235,13 +235,15 @@ class _Runner:
         """How far the probabilities are from the stated ones, in units of them (of 1, where a
         token is forbidden)."""
         wide = logits.astype(np.float64)
-        found = np.exp(wide - wide.max(axis=-1, keepdims=True))
-        found /= found.sum(axis=-1, keepdims=True)
+        probabilities = np.exp(wide - wide.max(axis=-1, keepdims=True))
+        probabilities /= probabilities.sum(axis=-1, keepdims=True)
         rows = source.distributions(words)
         stated = np.array(
             [[[row[token] for token in source.tokens] for row in word[1:]] for word in rows]
         )
-        off: NDArray[Any] = (np.abs(found - stated) / np.where(stated > 0, stated, 1.0)).max(-1)
+        off: NDArray[Any] = (
+            np.abs(probabilities - stated) / np.where(stated > 0, stated, 1.0)
+        ).max(-1)
         return off
 
 
