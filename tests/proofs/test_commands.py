@@ -39,6 +39,16 @@ def test_a_rasp_program_is_machine_checked(name: str, tmp_path: Path) -> None:
     assert "(* outputs: 0: is " in file.read_text()
 
 
+def test_theorems_of_another_build_are_no_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A theorem that was not built says nothing of the model."""
+    needs_coq()
+    monkeypatch.setattr(checker, "proofs_folder", lambda: tmp_path)
+    verdict = checker.ask("From Softhat Require Import Kernel.\n")
+    assert verdict.accepted is None and "make proofs" in verdict.text
+
+
 @pytest.fixture
 def without_coq(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 from pathlib import Path
 
@@ -47,13 +48,42 @@ def test_states_without_an_end_are_asked_too(tmp_path: Path) -> None:
             assert dfa.accepts(word) == (n % 4 == 0 and "".join(word) == "abab" * (n // 4))
 
 
-@pytest.mark.parametrize("formula", every(3, ["Y a & !O c", "!b S a", "H (a | b) | c"]))
-def test_disguised_exports(tmp_path: Path, formula: str) -> None:
+def learned_again(folder: Path, formula: str, disguise: int) -> None:
     """Compiled, disguised, learned from the weights' answers, and a formula again."""
     model = softhat.compile(formula, alphabet="abc")
-    softhat.to_gpt2(model, tmp_path / "m", context=16, disguise=3)
-    machine, _ = softhat.decompile(tmp_path / "m", "abc", budget=0.6)
+    softhat.to_gpt2(model, folder, context=16, disguise=disguise)
+    machine, _ = softhat.decompile(folder, "abc", budget=0.6)
     assert softhat.equivalent(formula, softhat.from_dfa(machine), alphabet="abc") is None
+
+
+@pytest.mark.parametrize("formula", every(3, ["Y a & !O c", "!b S a", "H (a | b) | c"]))
+def test_disguised_exports(tmp_path: Path, formula: str) -> None:
+    learned_again(tmp_path / "m", formula, 3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(200))
+def test_many_disguised_exports(tmp_path: Path, seed: int) -> None:
+    """Random formulas that look back, of one to three temporal operators."""
+    dice = random.Random(seed)
+    learned_again(tmp_path / "m", _looks_back(dice, 1 + seed % 3), seed)
+
+
+def _looks_back(dice: random.Random, depth: int) -> str:
+    symbol = dice.choice(["a", "b", "c", "!a", "(b | c)"])
+    if not depth:
+        return symbol
+    inner = _looks_back(dice, depth - 1)
+    kinds = (
+        f"Y ({inner})",
+        f"O ({inner})",
+        f"H ({inner})",
+        f"({symbol}) S ({inner})",
+        f"({inner}) S ({symbol})",
+        f"{symbol} & Y ({inner})",
+        f"{symbol} xor O ({inner})",
+    )
+    return dice.choice(kinds)
 
 
 def test_what_cannot_be_decompiled(tmp_path: Path) -> None:

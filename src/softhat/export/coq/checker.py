@@ -32,6 +32,12 @@ _AXIOM = re.compile(r"^(?!Axioms:)([\w.']+)\s*:(?!=)", re.M)
 """A name that Print Assumptions lists; its heading comes once a theorem."""
 _LENGTH = re.compile(r"^ *= (\d+)%N\s+: N$", re.M)
 """What Coq prints of `binary32_length`."""
+_OTHER_BUILD = (
+    "bound to logical path",
+    "makes inconsistent assumptions",
+    "bad version number",
+)
+"""What Coq says of a theorem's file that is missing, or not of one build with the others."""
 _MINUTES = 30
 
 
@@ -83,11 +89,13 @@ def ask(text: str, name: str = "Right.v", claim: str = SAID) -> CoqVerdict:
             )
         except subprocess.TimeoutExpired:
             return CoqVerdict(None, f"Coq had not finished after {_MINUTES} minutes; to go on,")
+    if done.returncode and any(sign in done.stderr for sign in _OTHER_BUILD):
+        return CoqVerdict(
+            None, "the theorems were built from other sources: make proofs in softhat's; then"
+        )
     if done.returncode:
         return CoqVerdict(False, _reason(done.stderr))
-    used = set(
-        re.findall(r"^(?!Axioms:)([\w.']+)\s*:(?!=)", done.stdout.partition("Axioms:")[2], re.M)
-    )
+    used = set(_AXIOM.findall(done.stdout.partition("Axioms:")[2]))
     if not used <= AXIOMS:
         return CoqVerdict(False, f"it rests on {', '.join(sorted(used - AXIOMS))}")
     printed = _LENGTH.search(done.stdout)
