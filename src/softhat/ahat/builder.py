@@ -47,8 +47,8 @@ class Expr:
         total = dict(self.terms)
         for coordinate, weight in other.terms:
             total[coordinate] = total.get(coordinate, Fraction(0)) + weight
-        kept = tuple(sorted((c, w) for c, w in total.items() if w))
-        return Expr(kept, self.constant + other.constant)
+        terms = tuple(sorted((c, w) for c, w in total.items() if w))
+        return Expr(terms, self.constant + other.constant)
 
     def __mul__(self, factor: Number) -> Expr:
         by = exact(factor)
@@ -157,10 +157,10 @@ class Builder:
     def clip(self, name: str, of: Expr) -> Expr:
         """A fresh coordinate with min(1, max(0, of)): two ReLUs, whose difference is written, so
         that it is exact in floats wherever it is 0 or 1."""
-        found = self.relu(name, of)
+        clipped = self.relu(name, of)
         layer, coordinate, *_ = self._relus[-1]
         self._relus.append((layer, coordinate, of - 1, -1))
-        return found
+        return clipped
 
     def output(self, of: Expr) -> None:
         """The model's value; its decision is value > 0."""

@@ -79,15 +79,15 @@ def run(model: AHAT, codes: npt.NDArray[np.int64]) -> ExactTrace:
 def last_rows(model: AHAT, codes: npt.NDArray[np.int64]) -> tuple[tuple[HeadTrace, ...], ...]:
     """Every head of every layer, at the last position only: (W, 1, T) in place of (W, T, T)."""
     x = embed(model, codes)
-    found = []
+    layers = []
     for layer in model.layers[:-1]:
         trace, x = _layer(layer, x)
-        found.append(tuple(head.last for head in trace.heads))
+        layers.append(tuple(head.last for head in trace.heads))
     for layer in model.layers[-1:]:
         domain = _Traced()
         walk.attention(domain, layer, Scaled(x.num[:, -1:], x.den), x)
-        found.append(tuple(domain.heads))
-    return tuple(found)
+        layers.append(tuple(domain.heads))
+    return tuple(layers)
 
 
 def _layer(layer: Layer, x: Scaled) -> tuple[LayerTrace, Scaled]:

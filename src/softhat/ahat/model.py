@@ -124,15 +124,15 @@ class AHAT:
             parts = (word,)
         if not parts:
             raise SofthatError("the empty word has no position: give at least one symbol")
-        known, found = set(self.alphabet), list[str]()
+        known, symbols = set(self.alphabet), list[str]()
         for place, symbol in enumerate(parts):
             if not isinstance(symbol, str) or symbol not in known:
                 raise SofthatError(
                     f"symbol {symbol!r} at position {place + 1} is not in the alphabet "
                     f"({' '.join(self.alphabet)})"
                 )
-            found.append(symbol)
-        return tuple(found)
+            symbols.append(symbol)
+        return tuple(symbols)
 
     def codes(self, given: Iterable[words.Word]) -> npt.NDArray[np.int64]:
         """Words of one length as a (words, n) array of symbol numbers."""

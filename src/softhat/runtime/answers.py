@@ -68,7 +68,7 @@ class Answers(ABC):
         self._linear: dict[str, LinearModel | SofthatError] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is made on demand stays behind."""
+        """Without runtimes: they are built again on demand."""
         return {**self.__dict__, "_ready": {}, "_linear": {}}
 
     # What kinds of model say for themselves
@@ -155,11 +155,11 @@ class Answers(ABC):
                 zip(layer.kinds, layer.labels, layer.laws, strict=True)
             )
         ]
-        said = (
+        title = (
             f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
             f"{size.parameters:,} parameters; {self.attention} attention"
         )
-        return table(["layer", "head", "kind", "what it computes", "β(n)"], layers, said)
+        return table(["layer", "head", "kind", "what it computes", "β(n)"], layers, title)
 
     def plot(self, file: str | Path | None = None) -> Any:
         """The circuit as a diagram: a matplotlib figure, written to `file` if there is one."""
@@ -354,10 +354,10 @@ class Answers(ABC):
                 self._linear[form.name] = LinearModel(self.transformer, form)
             except UnknownShapeError as error:
                 self._linear[form.name] = error
-        found = self._linear[form.name]
-        if isinstance(found, SofthatError):
-            raise SofthatError(f"this model cannot run in linear time ({found}): run it densely")
-        return found
+        runtime = self._linear[form.name]
+        if isinstance(runtime, SofthatError):
+            raise SofthatError(f"this model cannot run in linear time ({runtime}): run it densely")
+        return runtime
 
     def linear_for(self, n: int, dtype: str | None = None) -> LinearModel:
         """The linear-time runtime for words of length n."""

@@ -144,7 +144,7 @@ class Words(Floats):
         self.read = super().outputs(reads, layer)
         return self.read
 
-    def kept(self, heads: int, d_v: int) -> Maps:
+    def first_word_maps(self, heads: int, d_v: int) -> Maps:
         """What the layer did to the first word."""
         _, rows, batch = self.shape
         empty = np.empty((0, rows, rows))
@@ -214,7 +214,7 @@ class Ready:
         flat = np.ascontiguousarray(x.transpose(2, 1, 0)).reshape(d_model, rows * batch)
         words = Words(self, rows, batch, keep)
         after = self.through(words, layer, flat).reshape(d_model, rows, batch).transpose(2, 1, 0)
-        return after, words.kept(len(layer.heads), layer.d_v) if keep else None
+        return after, words.first_word_maps(len(layer.heads), layer.d_v) if keep else None
 
     def through(self, domain: Floats, layer: ReadyLayer, x: Array) -> Array:
         """A layer for a residual stream (d_model, columns), its hidden units a piece at a time."""

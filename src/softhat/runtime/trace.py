@@ -78,10 +78,10 @@ def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:
     x = ready.embed(encoded[None])
     residual, maps = [x[0]], list[Maps]()
     for layer in ready.layers:
-        x, kept = ready.step(layer, x, keep=True)
-        assert kept is not None
+        x, layer_maps = ready.step(layer, x, keep=True)
+        assert layer_maps is not None
         residual.append(x[0])
-        maps.append(kept)
+        maps.append(layer_maps)
     margins = ready.margins(x)[0]
     return Trace(
         tokens=(*t.sinks[:1], *_names(encoded, t.symbols), *t.sinks[1:]),

@@ -31,7 +31,8 @@ Array = NDArray[Any]
 ROOTS = LONG
 """Roots from which matrices are applied to a level as to any large batch, entry by entry."""
 SEVERAL = 16
-"""Words for which sums over keys are taken one key after the other, as for many."""
+"""Columns for weights that all words share. With several, NumPy sums one key after the other, as it
+does for many words."""
 NUMBERS = 1 << 18
 """Scores of a stretch of nodes, so that they stay in a core's cache."""
 
@@ -277,7 +278,7 @@ def _weights(
     dtype = attention.summing(len(q))
     q = q.astype(dtype, copy=False)
     width = max(q.shape[1], *(part.shape[2] for part in keys))
-    # Sums are taken key by key only where there are several words.
+    # NumPy sums key by key only where there are several columns.
     same = width == 1
     scores = np.empty((sum(part.shape[1] for part in keys), SEVERAL if same else words), dtype)
     at = 0

@@ -51,22 +51,22 @@ class Directions:
 
     def tensors(self) -> dict[str, Array]:
         """As `directions.safetensors` holds them; idle heads are left out."""
-        found: dict[str, Array] = {"residual": self.residual}
+        tensors: dict[str, Array] = {"residual": self.residual}
         for at, (heads, units) in enumerate(zip(self.heads, self.units, strict=True)):
             for h, head in enumerate(heads):
                 if len(head.value):
-                    found[f"blocks.{at}.heads.{h}.query_key"] = head.query_key
-                    found[f"blocks.{at}.heads.{h}.value"] = head.value
-            found[f"blocks.{at}.units.part"] = units.part
-            found[f"blocks.{at}.units.factor"] = units.factor
-            found[f"blocks.{at}.units.share"] = units.share
-        return found
+                    tensors[f"blocks.{at}.heads.{h}.query_key"] = head.query_key
+                    tensors[f"blocks.{at}.heads.{h}.value"] = head.value
+            tensors[f"blocks.{at}.units.part"] = units.part
+            tensors[f"blocks.{at}.units.factor"] = units.factor
+            tensors[f"blocks.{at}.units.share"] = units.share
+        return tensors
 
 
 def directions_from(
     tensors: Mapping[str, Array], d_model: int, n_head: int, d_head: int
 ) -> Directions:
-    """What `tensors` made."""
+    """The directions that `tensors` holds, under the names of `Directions.tensors`."""
     blocks = len([name for name in tensors if name.endswith("units.part")])
     nothing = np.zeros((0, d_head), np.float32)
     try:

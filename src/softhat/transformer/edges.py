@@ -56,8 +56,8 @@ def columns(t: Transformer) -> list[list[str]]:
     for number, layer in enumerate(t.layers):
         stages.append([f"a{number}.h{h}" for h in range(len(layer.masks))])
         stages.append([f"m{number}"])
-    kept = [[name for name in stage if name in used or name == "input"] for stage in stages]
-    return [*(stage for stage in kept if stage), ["logits"]]
+    taking_part = [[name for name in stage if name in used or name == "input"] for stage in stages]
+    return [*(stage for stage in taking_part if stage), ["logits"]]
 
 
 def texts(t: Transformer) -> dict[str, str]:

@@ -76,7 +76,7 @@ class Reader:
         loaded = self.form.load(layer.output.values).tolist()
         for h, c, r, w in zip(*(a.tolist() for a in layer.output.where), loaded, strict=True):
             output.setdefault(h, {}).setdefault(r, []).append((c, w))
-        found = []
+        forms = []
         for h, mask in enumerate(layer.masks):
             written = output.get(h, {})
             used = sorted(written)
@@ -99,8 +99,8 @@ class Reader:
                     f"layer {number}, head {h} ({layer.labels[h]}): {error}"
                 ) from None
             targets = tuple(tuple(written[r]) for r in used)
-            found.append(HeadForm(mask, shape, values, targets))
-        return tuple(found)
+            forms.append(HeadForm(mask, shape, values, targets))
+        return tuple(forms)
 
     def _rows(self, tensor: Sparse) -> dict[int, dict[int, Row]]:
         """(heads, rows, d_model) as rows[head][row]."""
@@ -108,7 +108,7 @@ class Reader:
         loaded = self.form.load(tensor.values).tolist()
         for h, r, c, w in zip(*(axis.tolist() for axis in tensor.where), loaded, strict=True):
             rows.setdefault(h, {}).setdefault(r, []).append((c, w))
-        return {h: {r: tuple(row) for r, row in found.items()} for h, found in rows.items()}
+        return {h: {r: tuple(row) for r, row in by_row.items()} for h, by_row in rows.items()}
 
     def _factor(self, c: int) -> tuple[Factor, int]:
         """What a coordinate is, and whether it is divided by P."""

@@ -183,9 +183,9 @@ def transformer_in(
     tensors: Mapping[str, NDArray[Any]],
     known: Mapping[str, Predicate] | None = None,
 ) -> Transformer:
-    """The transformer of a folder, whose configuration says what it would say of these weights, of
-    the same types: names and sizes too, and nothing more but what a kind of model adds. (Version 1
-    said less.)"""
+    """The transformer of a folder. Every entry of its configuration, names and sizes too, must be
+    the one that is written for these weights, of the same type. Only entries that a kind of model
+    adds may stand beside them. (Configurations of version 1 held less.)"""
     transformer = transformer_of(config, tensors, known)
     if len(transformer.coordinates) != transformer.d_model:
         raise DamagedError("config.json: coordinates are not those that the weights have")

@@ -49,8 +49,12 @@ class Sparse:
     @staticmethod
     def of(shape: tuple[int, ...], entries: Iterable[Entry]) -> Sparse:
         """From the entries in any order; zeros are left out."""
-        kept = sorted([entry for entry in entries if entry[1]])
-        return _Listed(shape, kept) if len(kept) <= _FEW else Sparse(shape, *_arrays(shape, kept))
+        nonzero = sorted([entry for entry in entries if entry[1]])
+        return (
+            _Listed(shape, nonzero)
+            if len(nonzero) <= _FEW
+            else Sparse(shape, *_arrays(shape, nonzero))
+        )
 
     @staticmethod
     def from_dense(array: NDArray[Any]) -> Sparse:
@@ -69,8 +73,9 @@ class Sparse:
 
 
 class _Listed(Sparse):
-    """A tensor with few entries, whose arrays are made when they are first read: what is compiled
-    and only looked at needs none, and they are a tenth of the time that a small formula takes."""
+    """A tensor with few entries, whose arrays are built when they are first read. A model that is
+    compiled and only looked at needs none. Building them takes a tenth of the time that a small
+    formula takes."""
 
     _entries: list[Entry]
 
@@ -79,16 +84,16 @@ class _Listed(Sparse):
         object.__setattr__(self, "_entries", entries)
 
     @cached_property
-    def _made(self) -> Arrays:
+    def _as_arrays(self) -> Arrays:
         return _arrays(self.shape, self._entries)
 
     @property
     def where(self) -> tuple[NDArray[np.int64], ...]:
-        return self._made[0]
+        return self._as_arrays[0]
 
     @property
     def values(self) -> NDArray[np.float64]:
-        return self._made[1]
+        return self._as_arrays[1]
 
 
 def _arrays(shape: tuple[int, ...], entries: list[Entry]) -> Arrays:

@@ -14,8 +14,8 @@ from softhat.ahat.simulation.lengths import Lengths
 from tests.ahat.models import random_program
 
 
-@pytest.mark.parametrize("kept", [0, 12_000_000])
-def test_the_size_of_batches_plays_no_part(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stored", [0, 12_000_000])
+def test_the_size_of_batches_plays_no_part(stored: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(8)
     models = [GALLERY["induction-latest"](), *(random_program(rng) for _ in range(8))]
     for model in models:
@@ -26,9 +26,9 @@ def test_the_size_of_batches_plays_no_part(kept: int, monkeypatch: pytest.Monkey
         betas = {name: 3.0 + k for k, name in enumerate(model.heads)}
         large = SetBounds(lengths._plan, sets).errors(betas)
         monkeypatch.setattr(single_winners, "_BATCH", 7)
-        monkeypatch.setattr(set_rows, "_KEPT", kept)
+        monkeypatch.setattr(set_rows, "_MOST_STORED", stored)
         bounds = SetBounds(lengths._plan, sets)
-        for _ in range(2):  # what is kept gives the same again
+        for _ in range(2):  # what is stored gives the same again
             small = bounds.errors(betas)
             assert small.error == pytest.approx(large.error, rel=1e-8, abs=1e-12)
             assert small.leaks == pytest.approx(large.leaks, rel=1e-8, abs=1e-12)

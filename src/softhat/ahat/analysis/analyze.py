@@ -84,8 +84,8 @@ class Analysis:
             for name, gap in self.min_gap.items()
             for law in [self.gap_law.get(name)]
         ]
-        said = f"uniform-tieless: {self.uniform_tieless} ({self.guarantee}, to {self.up_to})"
-        return table(["layer", "head", "kind", "least gap", "γ(n)"], rows, said)
+        title = f"uniform-tieless: {self.uniform_tieless} ({self.guarantee}, to {self.up_to})"
+        return table(["layer", "head", "kind", "least gap", "γ(n)"], rows, title)
 
 
 def analyze(
@@ -162,13 +162,13 @@ def _run_all(tally: Tally, longest: int, progress: Progress) -> int:
     done = 0
     shorter: Tally | None = None
     for n in range(1, longest + 1):
-        found = Tally(model, tally.leak)
+        of_length = Tally(model, tally.leak)
         try:
             for codes in all_words(len(model.alphabet), n, chunk(n)):
                 if shorter is None:
-                    found.add(run(model, codes))
+                    of_length.add(run(model, codes))
                 else:
-                    found.add_last(codes, last_rows(model, codes))
+                    of_length.add_last(codes, last_rows(model, codes))
                 done += len(codes)
                 progress("words", done, total)
         except KeyboardInterrupt:
@@ -176,9 +176,9 @@ def _run_all(tally: Tally, longest: int, progress: Progress) -> int:
                 raise
             return n - 1
         if shorter is not None:
-            found.add_prefixes(n, shorter)
-        tally.join(found)
-        shorter = found if looks_back(model) else None
+            of_length.add_prefixes(n, shorter)
+        tally.join(of_length)
+        shorter = of_length if looks_back(model) else None
     return longest
 
 
@@ -311,16 +311,16 @@ def _least(
     """The least gap over the lengths 1 … reached: measured, else by sets, else by the law."""
     if law is None:
         return math.inf
-    found: list[Gap] = [math.inf]
+    gaps: list[Gap] = [math.inf]
     for n in tally.gaps if sampled else range(1, reached + 1):
         if n in tally.gaps:
-            found.append(tally.gaps[n][name])
+            gaps.append(tally.gaps[n][name])
         elif n in proved:
-            found.append(max(proved[n].gaps[name], law.at(n)))  # both bound it from below
+            gaps.append(max(proved[n].gaps[name], law.at(n)))  # both bound it from below
         else:
-            found.append(law.at(reached))  # laws never rise with n
+            gaps.append(law.at(reached))  # laws never rise with n
             break
-    return min(found)
+    return min(gaps)
 
 
 def _kind(

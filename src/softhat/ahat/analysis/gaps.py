@@ -122,6 +122,6 @@ def _critical(rows: list[QueryRow], leak: float) -> float:
         near = np.where(chosen & (forced == 0)[:, None], -1, m.near)
         gaps = ratio(row.levels[m.levels][:, None] - row.levels[np.maximum(near, 0)], row.den)
         profiles = np.where(near >= 0, gaps, np.inf)
-        found = critical_betas(profiles, leak, np.maximum(1, forced))
-        worst = max(worst, float(found.max()))
+        betas = critical_betas(profiles, leak, np.maximum(1, forced))
+        worst = max(worst, float(betas.max()))
     return worst

@@ -32,10 +32,10 @@ def gap_law(view: Sight) -> Law:
             grids[grid.degrees] = grid
     # A grid's least number is at most its unit: larger constants say nothing.
     units = [grid.unit for grid in grids.values()]
-    kept = [c for c in constants if not units or c < min(units)]
+    smaller = [c for c in constants if not units or c < min(units)]
     laws = [grid.least for grid in _minimal(list(grids.values()))]
-    if kept:
-        laws.append(as_law(min(kept)))
+    if smaller:
+        laws.append(as_law(min(smaller)))
     return minimum(*laws) if laws else as_law(1)
 
 

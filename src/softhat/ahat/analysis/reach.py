@@ -112,8 +112,8 @@ def _unique(rows: Integers) -> tuple[Integers, npt.NDArray[np.int64]]:
     """Distinct rows in order of appearance, and where each row went."""
     seen: dict[Value, int] = {}
     index = np.array([seen.setdefault(tuple(r), len(seen)) for r in rows.tolist()], dtype=np.int64)
-    kept = np.array(list(seen), dtype=rows.dtype).reshape(len(seen), rows.shape[1])
-    return kept, index
+    distinct = np.array(list(seen), dtype=rows.dtype).reshape(len(seen), rows.shape[1])
+    return distinct, index
 
 
 def _stage(
@@ -126,13 +126,13 @@ def _stage(
     flat = Scaled(np.concatenate(x), den)
     if len(flat.num) ** 2 * len(heads) > MAX_PAIRS:
         raise SetsTooLargeError(f"{len(flat.num)} vectors are too many for {len(heads)} heads")
-    made = [
+    by_head = [
         head_rows(
             head, x, flat, keep.most == MAX_ENTRIES, keep.most, partial(_check_results, head, keep)
         )
         for head in heads
     ]
-    rows, shared = tuple(m[0] for m in made), tuple(m[1] for m in made)
+    rows, shared = tuple(m[0] for m in by_head), tuple(m[1] for m in by_head)
     moves, middle, middle_den = _combine(heads, rows, x, den, keep)
     if forward is None:
         identity = tuple(np.arange(len(m)) for m in middle)
@@ -151,7 +151,7 @@ def _stage(
     pairs = [_unique(part) for part in np.split(total.num, sizes)]
     target = tuple(index for _, index in pairs)
     stage = ReachStage(x, den, rows, shared, moves, middle, pre, pre_den, target)
-    return stage, tuple(kept for kept, _ in pairs), total.den
+    return stage, tuple(distinct for distinct, _ in pairs), total.den
 
 
 def _combine(
@@ -216,14 +216,18 @@ def _check_results(head: Head, keep: _Keep, row: QueryRow) -> None:
         return
     out = scaled(head.output)
     common = math.lcm(*(outcome.den * out.den for outcome in row.outcomes))
-    found = {tuple(_written(out, outcome, common, keep.middle)) for outcome in row.outcomes}
-    if len(found) > keep.most:
+    vectors = {tuple(_written(out, outcome, common, keep.middle)) for outcome in row.outcomes}
+    if len(vectors) > keep.most:
         raise SetsTooLargeError(f"a position can hold more than {keep.most} vectors")
 
 
-def _written(out: Scaled, outcome: RowOutcome, common: int, kept: frozenset[int]) -> list[int]:
+def _written(
+    out: Scaled, outcome: RowOutcome, common: int, coordinates: frozenset[int]
+) -> list[int]:
     factor = common // (outcome.den * out.den)
     return [
-        factor * sum(w * v for w, v in zip(row, outcome.value, strict=True)) if c in kept else 0
+        factor * sum(w * v for w, v in zip(row, outcome.value, strict=True))
+        if c in coordinates
+        else 0
         for c, row in enumerate(out.num.tolist())
     ]

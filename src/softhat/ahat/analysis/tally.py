@@ -62,14 +62,14 @@ class Tally:
 
     def _add(self, codes: npt.NDArray[np.int64], layers: Layers, first: int) -> None:
         n = codes.shape[1]
-        found: list[tuple[int, int, int, int]] = []
+        tied_rows: list[tuple[int, int, int, int]] = []
         for l, heads in enumerate(layers):
             for h, head in enumerate(heads):
                 tied = self._head(n, (l, h), head)
                 if tied is not None:
-                    found.append((tied[0], tied[1], l, h))
-        if found and n not in self.first:
-            word, row, l, h = min(found)
+                    tied_rows.append((tied[0], tied[1], l, h))
+        if tied_rows and n not in self.first:
+            word, row, l, h = min(tied_rows)
             self.first[n] = _counterexample(
                 self.model.spell(codes[word]), layers[l][h], word, row, first, (l, h)
             )
@@ -93,19 +93,19 @@ class Tally:
         if n - 1 in shorter.first:
             self._first(n, shorter.first[n - 1])
 
-    def _first(self, n: int, found: TiedRow) -> None:
+    def _first(self, n: int, tied: TiedRow) -> None:
         """The first word of length n with a tied row: one with a tied prefix, or tied at last."""
-        (codes,) = self.model.codes([found.word])
+        (codes,) = self.model.codes([tied.word])
         longer = np.append(codes, 0)
         if n in self.first:
             (other,) = self.model.codes([self.first[n].word])
             if other.tolist() < longer.tolist():
                 return
-        word, scores = self.model.spell(longer), (*found.scores, None)
-        self.first[n] = replace(found, word=word, scores=scores)
+        word, scores = self.model.spell(longer), (*tied.scores, None)
+        self.first[n] = replace(tied, word=word, scores=scores)
 
     def join(self, other: Tally) -> None:
-        """Add what was found of other lengths."""
+        """Add the tally of other lengths."""
         self.rows |= other.rows
         self.gaps |= other.gaps
         self.profiles |= other.profiles
@@ -177,9 +177,9 @@ class Tally:
             return
         gaps, below, winners = gaps[hard], below[hard], winners[hard]
         floats = np.where(below, ratio(gaps, head.scores.den), np.inf)
-        kept = _hardest(floats, winners, self.leak, known)
-        betas = critical_betas(floats[kept], self.leak, winners[kept])
-        hardest = kept[int(betas.argmax())]
+        candidates = _hardest(floats, winners, self.leak, known)
+        betas = critical_betas(floats[candidates], self.leak, winners[candidates])
+        hardest = candidates[int(betas.argmax())]
         if betas.max() > self.betas[n][name] or name not in self.profiles.get(n, {}):
             self.betas[n][name] = float(betas.max())
             chosen = [int(g) for g, b in zip(gaps[hardest], below[hardest], strict=True) if b]

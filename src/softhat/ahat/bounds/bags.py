@@ -80,7 +80,7 @@ class Bags:
     ) -> npt.NDArray[np.bool_] | None:
         """The same of bags whose scores are held at once."""
         x, many = self._before(counts, n), self.many(counts)
-        found = np.zeros(len(counts), dtype=bool)
+        dangerous = np.zeros(len(counts), dtype=bool)
         for h, head in enumerate(self.used.layers[self.last].heads):
             best = self._best(x, many, n, h, gaps)
             if best is None:
@@ -90,8 +90,8 @@ class Bags:
             for v in np.moveaxis(x @ head.value.values.T, -1, 0):
                 high = np.where(tied, v[bags], -np.inf).max(axis=1)
                 low = np.where(tied, v[bags], np.inf).min(axis=1)
-                found[bags[high - low > OFF * np.abs(v).max()]] = True
-        return found
+                dangerous[bags[high - low > OFF * np.abs(v).max()]] = True
+        return dangerous
 
     def hard_values(self, counts: Counts, n: int, gaps: Mapping[HeadId, float]) -> Floats | None:
         """(bags, rows): what hard attention gives, up to `OFF`."""
@@ -106,8 +106,8 @@ class Bags:
             after = after + mean / share.sum(axis=2)[..., None] @ head.output.values.T
         for layer in self.used.layers[self.last :]:
             after = _forward(layer, after)
-        found: Floats = after @ self.used.readout.values[0] + self.used.bias.values[0]
-        return found
+        values: Floats = after @ self.used.readout.values[0] + self.used.bias.values[0]
+        return values
 
     def _before(self, counts: Counts, n: int) -> Floats:
         """(bags, kinds, d): the keys of the layer that scores."""
@@ -141,14 +141,14 @@ class Bags:
 
     def _embedded(self, n: int) -> Floats:
         symbols, places = self.kinds(n)
-        found: Floats = self.used.tokens.values[symbols] + self._places(n)[places]
-        return found
+        embedded: Floats = self.used.tokens.values[symbols] + self._places(n)[places]
+        return embedded
 
     def _places(self, n: int) -> Floats:
         model = self.model
         table = floats(model.positions, n, bos=model.bos, eos=model.eos)
-        found: Floats = table @ self.used.places.values.T
-        return found
+        embedded: Floats = table @ self.used.places.values.T
+        return embedded
 
     def _rows(self, x: Floats, n: int) -> Floats:
         """The kinds' vectors at every position."""
@@ -199,8 +199,8 @@ def all_bags(symbols: int, n: int) -> Counts:
     bars = np.array(list(combinations(range(n + symbols - 1), symbols - 1)), dtype=np.int64)
     bars = bars.reshape(math.comb(n + symbols - 1, symbols - 1), symbols - 1)
     first, end = np.full((len(bars), 1), -1), np.full((len(bars), 1), n + symbols - 1)
-    found: Counts = np.diff(np.concatenate([first, bars, end], axis=1), axis=1) - 1
-    return found
+    counts: Counts = np.diff(np.concatenate([first, bars, end], axis=1), axis=1) - 1
+    return counts
 
 
 def _everywhere(feature: Feature) -> bool:
@@ -224,16 +224,16 @@ def _written(layer: Layer) -> set[int]:
     outs = [head.output for head in layer.heads] + (
         [] if forward is None else [forward.out_weights]
     )
-    found = {c for out in outs for c, row in enumerate(out) if any(row)}
-    return found | {c for c, b in enumerate(() if forward is None else forward.out_bias) if b}
+    coordinates = {c for out in outs for c, row in enumerate(out) if any(row)}
+    return coordinates | {c for c, b in enumerate(() if forward is None else forward.out_bias) if b}
 
 
 def _mean(x: Floats, many: Floats, head: HeadEntries) -> Floats:
     """What a head that averages adds, to every position alike."""
     share = many / many.sum(axis=1, keepdims=True)
     mean = np.einsum("bg,bgd->bd", share, x @ head.value.values.T)
-    found: Floats = (mean @ head.output.values.T)[:, None]
-    return found
+    added: Floats = (mean @ head.output.values.T)[:, None]
+    return added
 
 
 def _forward(layer: LayerWeights, x: Floats) -> Floats:
@@ -241,5 +241,5 @@ def _forward(layer: LayerWeights, x: Floats) -> Floats:
         return x
     assert layer.into_bias is not None and layer.out_bias is not None
     hidden = np.maximum(x @ layer.into.values.T + layer.into_bias.values[0], 0.0)
-    found: Floats = x + hidden @ layer.out.values.T + layer.out_bias.values[0]
-    return found
+    after: Floats = x + hidden @ layer.out.values.T + layer.out_bias.values[0]
+    return after

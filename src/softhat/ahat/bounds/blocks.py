@@ -67,8 +67,8 @@ class Blocks:
             ],
             dtype=np.float64,
         )
-        found: npt.NDArray[np.float64] = counts / counts.sum()
-        return found
+        shares: npt.NDArray[np.float64] = counts / counts.sum()
+        return shares
 
     def seen(self, mask: Mask) -> Truths:
         """[I, J]: may a query of block I see a key of block J?"""
@@ -78,22 +78,22 @@ class Blocks:
             case "none":
                 return np.ones((len(first), len(first)), dtype=bool)
             case "<=":
-                found = first[None, :] <= last[:, None]
+                visible = first[None, :] <= last[:, None]
             case "<":
-                found = first[None, :] < last[:, None]
+                visible = first[None, :] < last[:, None]
             case ">=":
-                found = last[None, :] >= first[:, None]
+                visible = last[None, :] >= first[:, None]
             case ">":
-                found = last[None, :] > first[:, None]
-        return np.asarray(found)
+                visible = last[None, :] > first[:, None]
+        return np.asarray(visible)
 
     def surely(self, mask: Mask) -> Truths:
         """[I, J]: does every query of block I see at least one key of block J?"""
-        found = np.diag([mask in ("none", "<=", ">=")] * len(self.parts))
+        sees = np.diag([mask in ("none", "<=", ">=")] * len(self.parts))
         for a, q in enumerate(self.parts):
             for b, k in enumerate(self.parts):
-                found[a, b] |= a != b and self._must_see(mask, q, k)
-        return found
+                sees[a, b] |= a != b and self._must_see(mask, q, k)
+        return sees
 
     def _must_see(self, mask: Mask, q: PositionBlock, k: PositionBlock) -> bool:
         if k.sink is not None:

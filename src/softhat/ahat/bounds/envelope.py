@@ -30,8 +30,8 @@ Truths = npt.NDArray[np.bool_]
 
 
 class Envelope(Boxes):
-    """One layer in boxes of each block of positions: what heads write is taken from the stream
-    before it at once, and so is what hidden units do that read the same."""
+    """One layer in boxes of each block of positions. A head's value and output are applied to the
+    stream in one step. Hidden units that read the same are bounded together."""
 
     def __init__(self, blocks: Blocks, layer: LayerWeights, before: Box) -> None:
         self.blocks, self.layer, self.before = blocks, layer, before
@@ -87,9 +87,9 @@ def attended(value: Box, head: HeadEntries, blocks: Blocks) -> Box:
         if block.sink == BOS and head.mask == "<=":
             ends = (0,)
         far = head.mask == "none" or block.sink == EOS
-        found = [blocks.shares(n, far) for n in ends]
-        low[at] = np.maximum(low[at], np.min([w @ value.low for w in found], axis=0))
-        high[at] = np.minimum(high[at], np.max([w @ value.high for w in found], axis=0))
+        shares = [blocks.shares(n, far) for n in ends]
+        low[at] = np.maximum(low[at], np.min([w @ value.low for w in shares], axis=0))
+        high[at] = np.minimum(high[at], np.max([w @ value.high for w in shares], axis=0))
     return Box(low, high).widened()
 
 

@@ -23,14 +23,14 @@ from softhat.numerics.noise import Noisy
 AT_ONCE = 40_000  # rows
 
 
-def rows_of_bags(made: Bags, n: int) -> int:
+def rows_of_bags(bags: Bags, n: int) -> int:
     """How many rows all bags of length n have."""
-    symbols = len(made.model.alphabet)
-    return math.comb(n + symbols - 1, symbols - 1) * n * (1 if made.alike else symbols)
+    symbols = len(bags.model.alphabet)
+    return math.comb(n + symbols - 1, symbols - 1) * n * (1 if bags.alike else symbols)
 
 
 def bags_error(
-    made: Bags,
+    bags: Bags,
     n: int,
     betas: Mapping[HeadId, float],
     gaps: Mapping[HeadId, float],
@@ -39,51 +39,51 @@ def bags_error(
 ) -> float:
     """A bound on |float value - hard value| over all words of length n, or (`tied`) over those
     in which keys of different values tie; inf if there is none."""
-    symbols = len(made.model.alphabet)
-    worst, step = 0.0, max(1, AT_ONCE // (n * (1 if made.alike else symbols)))
+    symbols = len(bags.model.alphabet)
+    worst, step = 0.0, max(1, AT_ONCE // (n * (1 if bags.alike else symbols)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         counts = all_bags(symbols, n)
-        chosen = made.dangerous(counts, n, gaps) if tied else np.ones(len(counts), dtype=bool)
+        chosen = bags.dangerous(counts, n, gaps) if tied else np.ones(len(counts), dtype=bool)
         if chosen is None:
             return math.inf
         counts = counts[chosen]
         for start in range(0, len(counts), step):
             try:
-                found = _error(made, counts[start : start + step], n, betas, gaps, form)
+                error = _error(bags, counts[start : start + step], n, betas, gaps, form)
             except VoidError:
                 return math.inf
-            worst = max(worst, found)
+            worst = max(worst, error)
             if not math.isfinite(worst):
                 return math.inf
     return worst
 
 
 def _error(
-    made: Bags,
+    bags: Bags,
     counts: Counts,
     n: int,
     betas: Mapping[HeadId, float],
     gaps: Mapping[HeadId, float],
     form: Format,
 ) -> float:
-    hard = made.hard_values(counts, n, gaps)
+    hard = bags.hard_values(counts, n, gaps)
     if hard is None:
         return math.inf
-    run = FloatRun(made.used, betas, form)
-    symbols, places = made.kinds(n)
+    run = FloatRun(bags.used, betas, form)
+    symbols, places = bags.kinds(n)
     x = run.embedding(symbols[None], places, n)
     x = _wide(x, len(counts))
-    many = made.many(counts)
-    for l in range(made.last):
+    many = bags.many(counts)
+    for l in range(bags.last):
         x = run.layer(l, x, x, many)
-    after = FloatRun(_narrowed(made), betas, form)
-    rows = _rows(made, run, x, n)
-    for l in range(made.last, len(made.used.layers)):
+    after = FloatRun(_narrowed(bags), betas, form)
+    rows = _rows(bags, run, x, n)
+    for l in range(bags.last, len(bags.used.layers)):
         rows = after.layer(l, rows, x, many)
-    found = after.read(rows)
-    away = np.abs(found.centre - hard) + found.radius
-    size = float(np.abs(hard).max() + np.abs(found.centre).max())
-    away = np.where(made.there(counts, n), away, 0.0)
+    values = after.read(rows)
+    away = np.abs(values.centre - hard) + values.radius
+    size = float(np.abs(hard).max() + np.abs(values.centre).max())
+    away = np.where(bags.there(counts, n), away, 0.0)
     return float(away.max()) * (1 + 1e-9) + OFF * size
 
 
@@ -95,11 +95,11 @@ def _wide(x: Noisy, words: int) -> Noisy:
     )
 
 
-def _rows(made: Bags, run: FloatRun, x: Noisy, n: int) -> Noisy:
+def _rows(bags: Bags, run: FloatRun, x: Noisy, n: int) -> Noisy:
     """The symbols at every position, of the coordinates that matter: what was computed of them,
     and for those that hold positions the embedding."""
-    letters, bos = (1 if made.alike else len(made.model.alphabet)), int(made.model.bos)
-    needed, moving = list(made.needed), [c in made.moving for c in made.needed]
+    letters, bos = (1 if bags.alike else len(bags.model.alphabet)), int(bags.model.bos)
+    needed, moving = list(bags.needed), [c in bags.moving for c in bags.needed]
     tokens = np.repeat(np.arange(letters), n)
     placed = run.embedding(tokens[None], np.tile(np.arange(bos, bos + n), letters), n)
     centre = np.repeat(x.centre[:, :letters], n, axis=1)[..., needed]
@@ -111,19 +111,19 @@ def _rows(made: Bags, run: FloatRun, x: Noisy, n: int) -> Noisy:
     return Noisy(centre, noise).plus_noise(own)
 
 
-def _narrowed(made: Bags) -> Weights:
+def _narrowed(bags: Bags) -> Weights:
     """The layers from the scoring one on, for rows of the coordinates that matter; keys keep all
     of theirs."""
-    needed = list(made.needed)
+    needed = list(bags.needed)
     layers = []
-    for layer in made.used.layers:
+    for layer in bags.used.layers:
         heads = tuple(
             replace(head, query=_columns(head.query, needed), output=_rows_of(head.output, needed))
             for head in layer.heads
         )
         layers.append(_forward(replace(layer, heads=heads), needed))
-    readout = _columns(made.used.readout, needed)
-    return replace(made.used, layers=tuple(layers), readout=readout)
+    readout = _columns(bags.used.readout, needed)
+    return replace(bags.used, layers=tuple(layers), readout=readout)
 
 
 def _forward(layer: LayerWeights, needed: list[int]) -> LayerWeights:
@@ -137,9 +137,11 @@ def _forward(layer: LayerWeights, needed: list[int]) -> LayerWeights:
     )
 
 
-def _columns(x: Entries, kept: list[int]) -> Entries:
-    return Entries(x.values[:, kept], x.size[:, kept], x.step[:, kept], x.digits[:, kept])
+def _columns(x: Entries, columns: list[int]) -> Entries:
+    return Entries(
+        x.values[:, columns], x.size[:, columns], x.step[:, columns], x.digits[:, columns]
+    )
 
 
-def _rows_of(x: Entries, kept: list[int]) -> Entries:
-    return Entries(x.values[kept], x.size[kept], x.step[kept], x.digits[kept])
+def _rows_of(x: Entries, rows: list[int]) -> Entries:
+    return Entries(x.values[rows], x.size[rows], x.step[rows], x.digits[rows])

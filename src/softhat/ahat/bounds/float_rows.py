@@ -121,8 +121,8 @@ class BlockScores:
         size = self.beta * (np.maximum(np.abs(low), np.abs(self.high)) + self.one)
         rounds = self.at.u * 2.0 ** np.floor(np.log2(np.maximum(size, 1e-300) * (1 + 1e-9)))
         rounds = rounds + self.double * size + self.at.tiny
-        found: Floats = np.where(self.final, 0.0, rounds)
-        return found
+        error: Floats = np.where(self.final, 0.0, rounds)
+        return error
 
     def off(self) -> tuple[Floats, Floats]:
         """[I, W, J]: how far a key in block J can be off against a maximum in block W, and how
@@ -197,12 +197,12 @@ def _powers(x: Rounded) -> Truths:
 
 
 def _exp(x: Floats) -> Floats:
-    found: Floats = np.exp(np.minimum(x, HOPELESS))
-    return found
+    powers: Floats = np.exp(np.minimum(x, HOPELESS))
+    return powers
 
 
 def _geometric(crowd: int, drop: Floats, off: Floats) -> Floats:
     """Σ crowd·e^(off - m·drop) over m = 1, 2, …"""
     steep = np.maximum(drop, 1e-300)
-    found: Floats = crowd / np.expm1(np.minimum(steep, HOPELESS)) * _exp(off)
-    return np.where(drop > 0, found, np.inf)
+    series: Floats = crowd / np.expm1(np.minimum(steep, HOPELESS)) * _exp(off)
+    return np.where(drop > 0, series, np.inf)

@@ -81,9 +81,9 @@ class FloatRun:
         x = self.embedding(tokens, np.arange(tokens.shape[1]), n)
         for l in range(len(self.used.layers)):
             x = self.layer(l, x, x)
-        found = self.read(x)
+        values = self.read(x)
         own = slice(bos, bos + n)
-        return FloatValues(found.centre[:, own], found.radius[:, own])
+        return FloatValues(values.centre[:, own], values.radius[:, own])
 
     def embedding(self, tokens: Codes, places: Codes, n: int) -> Noisy:
         """Rows of the embedding table at rows of the feature table of length n, in floats."""

@@ -58,10 +58,10 @@ def float_error(used: Weights, low: int, high: int, heads: Temperatures, form: F
     none. With `heads.steep` it is one on |float value - hard value|."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         try:
-            found = _float_error(used, blocks(used.model, low, high), heads, form)
+            error = _float_error(used, blocks(used.model, low, high), heads, form)
         except VoidError:
             return math.inf
-    return found if math.isfinite(found) else math.inf
+    return error if math.isfinite(error) else math.inf
 
 
 class _BlockFloats(Arithmetic):
@@ -107,8 +107,8 @@ class _BlockFloats(Arithmetic):
         # less than half a unit in the last place of every sum that is not 0.
         winners = row.winners[:, :, None]
         grid = np.where(winners, v.grid[None], np.inf).min(axis=1)
-        kept = np.where(winners, v.size[None], 0.0).max(axis=1)
-        whole = (grid > 0) & (self.keys * kept * at.u_sum <= grid) & (row.apart == 0)
+        largest = np.where(winners, v.size[None], 0.0).max(axis=1)
+        whole = (grid > 0) & (self.keys * largest * at.u_sum <= grid) & (row.apart == 0)
         leaked = np.where(leak == 0, 0.0, growth * leak)
         whole &= (leaked <= at.u_sum / 4) & (leaked * hat <= at.u_sum * grid / 4)
         stored = at.u if at.narrow else 0.0
@@ -203,16 +203,16 @@ def _features(used: Weights, parts: Blocks, at: Arithmetic) -> Rounded:
 
 def _most(x: Floats, visible: npt.NDArray[np.bool_]) -> Floats:
     """For each block of queries the greatest over the blocks of keys."""
-    found: Floats = np.where(visible[:, :, None], x[None], 0.0).max(axis=1)
-    return found
+    greatest: Floats = np.where(visible[:, :, None], x[None], 0.0).max(axis=1)
+    return greatest
 
 
 def _steepest(layer: LayerWeights, units: npt.NDArray[np.int64]) -> Floats:
     """The greatest slope of what units that share a sum write to each coordinate."""
     assert layer.out is not None and layer.into_bias is not None
     order = units[np.argsort(-layer.into_bias.values[0][units], kind="stable")]
-    found: Floats = np.abs(np.cumsum(layer.out.values[:, order], axis=1)).max(axis=1)
-    return found * (1 + 1e-12)
+    slopes: Floats = np.abs(np.cumsum(layer.out.values[:, order], axis=1)).max(axis=1)
+    return slopes * (1 + 1e-12)
 
 
 def _feature_grid(feature: Feature) -> float:

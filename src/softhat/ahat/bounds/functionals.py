@@ -64,9 +64,9 @@ class DirectionSpace:
         parts = []
         for c in sorted(self.wrong):
             if f[c]:
-                found = self.find(tuple(Fraction(int(c == k)) for k in range(len(f))))
-                assert found is not None, "a functional that is neither tracked nor spanned"
-                parts.append((found[0], found[1] * f[c]))
+                axis = self.find(tuple(Fraction(int(c == k)) for k in range(len(f))))
+                assert axis is not None, "a functional that is neither tracked nor spanned"
+                parts.append((axis[0], axis[1] * f[c]))
         return parts
 
 
@@ -156,9 +156,9 @@ def plan(model: AHAT) -> ErrorPlan:
 
 def normalised(f: Vector, wrong: frozenset[int]) -> tuple[Vector, Fraction]:
     """f on the coordinates with error = factor · direction, whose first non-zero entry is 1."""
-    kept = tuple(x if c in wrong else Fraction(0) for c, x in enumerate(f))
-    factor = next((x for x in kept if x), Fraction(1))
-    return tuple(x / factor for x in kept), factor
+    restricted = tuple(x if c in wrong else Fraction(0) for c, x in enumerate(f))
+    factor = next((x for x in restricted if x), Fraction(1))
+    return tuple(x / factor for x in restricted), factor
 
 
 def _space(functionals: list[Vector], wrong: frozenset[int]) -> DirectionSpace:

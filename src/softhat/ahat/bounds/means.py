@@ -114,24 +114,24 @@ def _root(
     """A t, no less than the root of F = excess and hardly more, for slopes between these."""
     flattest, steepest = np.maximum(flattest, 1e-300), np.maximum(steepest, 1e-300)
     t = np.minimum(np.maximum(bottom, 0.0), hull)
-    found = excess(t)
-    if (found < 0).any():  # the root lies left of 0: start where every term is non-negative
-        t = np.where(found < 0, bottom, t)
-        found = excess(t)
-    slope = np.broadcast_to(steepest, found.shape)
+    value = excess(t)
+    if (value < 0).any():  # the root lies left of 0: start where every term is non-negative
+        t = np.where(value < 0, bottom, t)
+        value = excess(t)
+    slope = np.broadcast_to(steepest, value.shape)
     for _ in range(_STEPS):
-        step = np.maximum(found, 0.0) / slope
+        step = np.maximum(value, 0.0) / slope
         if np.all(step <= 1e-9 * np.abs(t) + 1e-16 * (hull - bottom)):
             break
-        earlier, t = found, np.minimum(t + step, hull)
-        found = excess(t)
-        slope = secant(earlier, found, step, flattest, steepest)
-    top: Floats = t + np.maximum(found, 0.0) / flattest
+        earlier, t = value, np.minimum(t + step, hull)
+        value = excess(t)
+        slope = secant(earlier, value, step, flattest, steepest)
+    top: Floats = t + np.maximum(value, 0.0) / flattest
     return top
 
 
 def secant(
-    earlier: Floats, found: Floats, step: Floats, flattest: Floats, steepest: Floats
+    earlier: Floats, later: Floats, step: Floats, flattest: Floats, steepest: Floats
 ) -> Floats:
     """The slope (positive) of a convex decreasing F between the last two points.
 
@@ -139,5 +139,5 @@ def secant(
     nearly 0 may be rounding: the step is then kept short.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(step > 0, (earlier - found) / step, steepest)
+        slope = np.where(step > 0, (earlier - later) / step, steepest)
     return np.clip(slope, np.maximum(flattest, 1e-6 * steepest), steepest)

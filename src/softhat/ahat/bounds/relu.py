@@ -45,5 +45,5 @@ def _range(group: UnitGroup, low: Floats, high: Floats, pre: Floats) -> tuple[Fl
 def relu_change(z: Floats, change: Floats) -> Floats:
     """ReLU(z + change) - ReLU(z), without cancellation."""
     moved = z + change
-    kept = np.where(moved >= 0, change, -z)
-    return np.where(z >= 0, kept, np.maximum(moved, 0.0))
+    from_open = np.where(moved >= 0, change, -z)
+    return np.where(z >= 0, from_open, np.maximum(moved, 0.0))

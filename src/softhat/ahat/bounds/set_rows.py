@@ -18,7 +18,7 @@ from softhat.ahat.bounds.single_winners import Batch, Queries, batches, queries,
 from softhat.ahat.bounds.tied_rows import tied_bounds
 from softhat.numerics.exact import Scaled
 
-_KEPT = 12_000_000  # numbers of the batches that are kept for the next β
+_MOST_STORED = 12_000_000  # numbers of the batches that are stored for the next β
 
 
 class HeadSets:
@@ -40,7 +40,7 @@ class HeadSets:
         self._members: list[Members] = [np.array(m) for m in members]
         self._first = np.array([m[0] for m in members], dtype=np.int64)
         self._alike = self._classes()
-        self._kept: tuple[tuple[int, ...], list[Batch]] = ((), [])
+        self._stored: tuple[tuple[int, ...], list[Batch]] = ((), [])
 
     def bounds(self, error: Floats, beta: float) -> tuple[list[list[Floats]], float]:
         """[position][vector]: (outcomes, 2r) bounds of what the head adds; the greatest leak."""
@@ -48,25 +48,25 @@ class HeadSets:
         asked = queries(work, self._rows, self._members)
         like = self._representatives(work, asked)
         width = 2 * work.plan.output.shape[0]
-        found: dict[int, Floats] = {}
+        by_row: dict[int, Floats] = {}
         leak = 0.0
         numbers = tuple(dict.fromkeys(like))
         for number in numbers:
             row = self._rows[number]
-            found[number] = np.full((len(row.outcomes), width), -np.inf if row.keys else 0.0)
+            by_row[number] = np.full((len(row.outcomes), width), -np.inf if row.keys else 0.0)
         for batch in self._batches(numbers):
             singles, most = single_bounds(work, batch, asked, self._first)
             leak = max(leak, most)
             ends = np.flatnonzero(np.diff(batch.row, append=-1)) + 1
             for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-                row_bounds = found[int(batch.row[start])]
+                row_bounds = by_row[int(batch.row[start])]
                 np.maximum.at(row_bounds, batch.outcome[start:end], singles[start:end])
         for number in numbers:
             row, me = self._rows[number], self._members[number]
-            leak = max(leak, tied_bounds(work, row, me, found[number]))
-        return self._spread(like, found), leak
+            leak = max(leak, tied_bounds(work, row, me, by_row[number]))
+        return self._spread(like, by_row), leak
 
-    def _spread(self, like: list[int], found: dict[int, Floats]) -> list[list[Floats]]:
+    def _spread(self, like: list[int], by_row: dict[int, Floats]) -> list[list[Floats]]:
         """The bounds of the rows that were bounded, given to all that are like them."""
         by_value: dict[int, dict[tuple[tuple[int, ...], int], Floats]] = {}
 
@@ -74,12 +74,12 @@ class HeadSets:
             mine = self._number[id(whole)]
             number = like[mine]
             if row is self._rows[number]:
-                return found[number]
+                return by_row[number]
             if number not in by_value:
                 outcomes = self._rows[number].outcomes
                 by_value[number] = {
                     (o.value, o.den): bound
-                    for o, bound in zip(outcomes, found[number], strict=True)
+                    for o, bound in zip(outcomes, by_row[number], strict=True)
                 }
             return np.stack([by_value[number][o.value, o.den] for o in row.outcomes])
 
@@ -89,17 +89,17 @@ class HeadSets:
         ]
 
     def _batches(self, numbers: tuple[int, ...]) -> Iterator[Batch]:
-        """The single winners of these rows; kept where memory allows."""
-        if self._kept[0] == numbers:
-            yield from self._kept[1]
+        """The single winners of these rows; stored where memory allows."""
+        if self._stored[0] == numbers:
+            yield from self._stored[1]
             return
-        kept: list[Batch] = []
+        stored: list[Batch] = []
         size = 0
         for batch in batches(self.options, self._rows, numbers):
             yield batch
             size += batch.size
-            kept = [*kept, batch] if size <= _KEPT else []
-        self._kept = (numbers, kept) if size <= _KEPT else ((), [])
+            stored = [*stored, batch] if size <= _MOST_STORED else []
+        self._stored = (numbers, stored) if size <= _MOST_STORED else ((), [])
 
     def _classes(self) -> list[list[int]]:
         """Rows that are alike but for errors, in classes of several."""

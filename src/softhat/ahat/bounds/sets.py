@@ -82,7 +82,7 @@ class SetBounds:
 
 @dataclass(frozen=True, slots=True)
 class _SetLayer:
-    """What was found of a layer at the last β."""
+    """A layer's bounds at the β for which they were computed last."""
 
     betas: tuple[float, ...]
     after: Floats  # error after it

@@ -148,42 +148,42 @@ def single_bounds(
     """
     exponent = -work.beta * batch.gap
     near = (exponent + asked.slack[batch.row][batch.pair] > _NEGLIGIBLE) | batch.itself
-    kept = np.flatnonzero(near)
+    counted = np.flatnonzero(near)
     # Options whose weight is below e^-50 count as nothing, plus an allowance at the end.
     spare = np.zeros(int(batch.position[-1]) + 1, dtype=bool)
     spare[batch.position[~near]] = True
     short = np.zeros(len(batch.row), dtype=bool)
     short[batch.pair[~near]] = True
-    pair, itself = batch.pair[kept], batch.itself[kept]
-    low = high = exponent[kept]
+    pair, itself = batch.pair[counted], batch.itself[counted]
+    low = high = exponent[counted]
     if work.erring:
-        shift_low, shift_high = _shifts(work, batch, kept, asked, first)
+        shift_low, shift_high = _shifts(work, batch, counted, asked, first)
         low, high = low + work.beta * shift_low, high + work.beta * shift_high
         low, high = np.where(itself, 0.0, low), np.where(itself, 0.0, high)
     w_low, w_high = weights(low, high)
-    starts = np.flatnonzero(np.diff(batch.position[kept], prepend=-1))
+    starts = np.flatnonzero(np.diff(batch.position[counted], prepend=-1))
     pairs = np.flatnonzero(np.diff(pair[starts], prepend=-1))  # in which position they begin
     lost = batch.keys * np.exp(_NEGLIGIBLE)
     others = np.maximum.reduceat(np.where(itself, 0.0, w_high), starts)
     rest = np.add.reduceat(others, pairs) + lost
-    alone = (np.diff(np.append(starts[pairs], len(kept))) == 1) & ~short
+    alone = (np.diff(np.append(starts[pairs], len(counted))) == 1) & ~short
     leak = float(np.where(alone, 0.0, 1 - 1 / (1 + rest)).max(initial=0.0))
     if work.plan.output.shape[0] == 0:
         return np.zeros((len(batch.row), 0)), leak
-    z = batch.value_apart[:, kept] + work.value_error[batch.option[kept]].T
-    found = largest_means(w_low, w_high, z, starts, pairs, spare[batch.position[kept[starts]]])
-    reach = work.widest[:, None] + np.abs(found)
-    return (found + np.where(short, lost, 0.0) * reach).T, leak
+    z = batch.value_apart[:, counted] + work.value_error[batch.option[counted]].T
+    means = largest_means(w_low, w_high, z, starts, pairs, spare[batch.position[counted[starts]]])
+    reach = work.widest[:, None] + np.abs(means)
+    return (means + np.where(short, lost, 0.0) * reach).T, leak
 
 
 def _shifts(
-    work: HeadWork, batch: Batch, kept: Indices, asked: Queries, first: Indices
+    work: HeadWork, batch: Batch, counted: Indices, asked: Queries, first: Indices
 ) -> tuple[Floats, Floats]:
-    """How the options' scores move against their winners'; (kept,) from below and above."""
-    option, pair = batch.option[kept], batch.pair[kept]
+    """How the options' scores move against their winners'; (counted,) from below and above."""
+    option, pair = batch.option[counted], batch.pair[counted]
     reference, row = batch.winner[pair], batch.row[pair]
-    low, high, size = np.zeros(len(kept)), np.zeros(len(kept)), np.zeros(len(kept))
-    for c, apart in enumerate(batch.key_apart[:, kept]):
+    low, high, size = np.zeros(len(counted)), np.zeros(len(counted)), np.zeros(len(counted))
+    for c, apart in enumerate(batch.key_apart[:, counted]):
         q_low, q_high = asked.low[row, c], asked.high[row, c]
         query = work.options.query[first[row], c]
         k_low = work.k_low[option, c] - work.k_high[reference, c]

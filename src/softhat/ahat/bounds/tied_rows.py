@@ -36,8 +36,8 @@ def tied_bounds(work: HeadWork, row: QueryRow, me: Members, bounds: Floats) -> f
         step = max(1, _BATCH // max(1, len(row.options) * max(bounds.shape[1], 1)))
         for start in range(0, len(cases), step):
             stop = start + step
-            found, most = _tied(work, row, me, level, outcomes[start:stop], counts[start:stop])
-            np.maximum.at(bounds, np.array([i for i, _ in cases[start:stop]]), found)
+            needed, most = _tied(work, row, me, level, outcomes[start:stop], counts[start:stop])
+            np.maximum.at(bounds, np.array([i for i, _ in cases[start:stop]]), needed)
             leak = max(leak, most)
     return leak
 
@@ -125,16 +125,16 @@ def _tied_root(
 
     t = np.where(below.any(), np.minimum(np.where(shown, z, np.inf).min(axis=1), own), own - tilt)
     t = np.minimum(t, own)
-    found = excess(t)
-    slope = np.broadcast_to(steepest, found.shape)
+    value = excess(t)
+    slope = np.broadcast_to(steepest, value.shape)
     for _ in range(30):
-        step = np.maximum(found, 0.0) / slope
+        step = np.maximum(value, 0.0) / slope
         if np.all(step <= 1e-9 * np.abs(t)):
             break
-        earlier, t = found, t + step
-        found = excess(t)
-        slope = secant(earlier, found, step, flattest, steepest)
-    return t + np.maximum(found, 0.0) / flattest
+        earlier, t = value, t + step
+        value = excess(t)
+        slope = secant(earlier, value, step, flattest, steepest)
+    return t + np.maximum(value, 0.0) / flattest
 
 
 def _deviation(work: HeadWork, v: Floats, o: Floats) -> Floats:

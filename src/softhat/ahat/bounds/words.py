@@ -79,9 +79,9 @@ def head_error(
     w_low, w_high = weights(low, high)
     best = seen.best
     rest = np.where(valid & ~best, w_high, 0.0).sum(axis=2)
-    kept = np.where(best, w_low, 0.0).sum(axis=2)
+    winning = np.where(best, w_low, 0.0).sum(axis=2)
     with np.errstate(invalid="ignore"):
-        leaked = np.where(np.isfinite(rest), rest / np.maximum(kept + rest, 1e-300), 1.0)
+        leaked = np.where(np.isfinite(rest), rest / np.maximum(winning + rest, 1e-300), 1.0)
     leak = float(leaked.max(initial=0.0))
     if outputs == 0:
         return np.zeros((words, length, 0)), leak

@@ -61,8 +61,8 @@ def bounded_dyck_2() -> AHAT:
     bos = b.embed("bos", {BOS: 1})
     one = b.embed("ordinary", dict.fromkeys("()[]", 1))
     opening, closing = b.token("(") + b.token("["), b.token(")") + b.token("]")
-    found = b.head("<=", value={"depth": opening - closing, "1/(i+1)": bos}, name="depth")
-    depth, unit = found["depth"], found["1/(i+1)"]
+    averages = b.head("<=", value={"depth": opening - closing, "1/(i+1)": bos}, name="depth")
+    depth, unit = averages["depth"], averages["1/(i+1)"]
 
     def at_least(name: str, lead: Expr) -> Expr:
         """1 where lead > 0, else 0."""

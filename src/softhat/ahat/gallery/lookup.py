@@ -33,10 +33,10 @@ def last_by_inverse() -> AHAT:
     return _is_a("<=", "last", -1, "1/i")
 
 
-def _is_a(mask: Mask, found: str, sign: int, feature: str) -> AHAT:
+def _is_a(mask: Mask, label: str, sign: int, feature: str) -> AHAT:
     """Is the symbol an a whose position feature, with a sign, is the greatest?"""
     b = Builder("ab")
-    value = b.head(mask, value={found: b.token("a")}, score=[(sign, b.position(feature))])[found]
+    value = b.head(mask, value={label: b.token("a")}, score=[(sign, b.position(feature))])[label]
     b.output(value - HALF)
     return b.build()
 
@@ -61,8 +61,8 @@ def induction_latest() -> AHAT:
     before, bos = _previous_tokens(b), b.embed("bos", {BOS: 1})
     score: Score = [(2 * b.token(s), before[s]) for s in "ab"]
     score += [(Fraction(3, 2), bos), (1, b.position("i/n"))]
-    found = b.head("<=", value={"next": b.token("a")}, score=score, name="latest match")["next"]
-    b.output(found - HALF)
+    next_is_a = b.head("<=", value={"next": b.token("a")}, score=score, name="latest match")["next"]
+    b.output(next_is_a - HALF)
     return b.build()
 
 
@@ -131,8 +131,8 @@ def sort() -> AHAT:
     square = rank + 2 * b.relu("rank-1", rank - 1) + 2 * b.relu("rank-2", rank - 2)
     key = sum((Fraction(k + 1) * b.token(s) for k, s in enumerate(letters)), Expr())
     place = b.position("i")
-    found = b.head("none", value={"sorted": key}, score=[(2 * (place - 1), rank), (-1, square)])
-    b.output(found["sorted"] - Fraction(3, 2))
+    fetched = b.head("none", value={"sorted": key}, score=[(2 * (place - 1), rank), (-1, square)])
+    b.output(fetched["sorted"] - Fraction(3, 2))
     return b.build()
 
 
@@ -208,8 +208,8 @@ def retrieval_by_count() -> AHAT:
     shares = b.head("none", value={"k/(n+1)": b.token("a"), "1/(n+1)": b.embed("bos", {BOS: 1})})
     i, square = b.position("i"), b.position("i^2")
     score: Score = [(2 * shares["k/(n+1)"], i), (-shares["1/(n+1)"], square)]
-    found = b.head("none", value={"w_k": b.token("a")}, score=score, name="w_k")["w_k"]
-    b.output(found - HALF)
+    is_a = b.head("none", value={"w_k": b.token("a")}, score=score, name="w_k")["w_k"]
+    b.output(is_a - HALF)
     return b.build()
 
 

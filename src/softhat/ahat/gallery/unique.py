@@ -50,8 +50,8 @@ def nearest_smaller() -> AHAT:
         if k
     ]
     score.append((HALF, b.embed("bos", {BOS: 1})))
-    found = b.head("<", value={"a": b.token("a")}, score=score, ties="rightmost")["a"]
-    b.output(found - HALF)
+    is_a = b.head("<", value={"a": b.token("a")}, score=score, ties="rightmost")["a"]
+    b.output(is_a - HALF)
     return b.build()
 
 
@@ -60,8 +60,8 @@ def no_two_b() -> AHAT:
     b = Builder("ab")
     before = b.head("<", value={"before": b.token("b")}, ties="rightmost", name="previous")
     twice = b.relu("bb", b.token("b") + before["before"] - 1)
-    found = b.head("<=", value={"found": twice}, score=[(1, twice)], ties="leftmost")["found"]
-    b.output(HALF - found)
+    anywhere = b.head("<=", value={"found": twice}, score=[(1, twice)], ties="leftmost")["found"]
+    b.output(HALF - anywhere)
     return b.build()
 
 
@@ -69,6 +69,6 @@ def since() -> AHAT:
     """a S b: has there been a b, and only a's since? The latest position that is no a decides."""
     b = Builder("abc")
     settled = b.token("b") + b.token("c")
-    found = b.head("<=", value={"b": b.token("b")}, score=[(1, settled)], ties="rightmost")["b"]
-    b.output(found - HALF)
+    is_b = b.head("<=", value={"b": b.token("b")}, score=[(1, settled)], ties="rightmost")["b"]
+    b.output(is_b - HALF)
     return b.build()

@@ -107,8 +107,8 @@ def head_report(
 def argmax_sets(scores: Floats) -> Where:
     """The keys within TIE of each row's maximum."""
     top = scores.max(axis=1, keepdims=True)
-    found: Where = np.isfinite(scores) & (scores >= top - TIE)
-    return found
+    highest: Where = np.isfinite(scores) & (scores >= top - TIE)
+    return highest
 
 
 def _measured(

@@ -19,9 +19,9 @@ def _previous(ids: Sequence[int]) -> Where:
 
 
 def _first(ids: Sequence[int]) -> Where:
-    found = np.zeros((len(ids), len(ids)), dtype=bool)
-    found[:, 0] = True
-    return found
+    attended = np.zeros((len(ids), len(ids)), dtype=bool)
+    attended[:, 0] = True
+    return attended
 
 
 def _own_place(ids: Sequence[int]) -> Where:
@@ -36,9 +36,9 @@ def _own_symbol(ids: Sequence[int]) -> Where:
 
 def _after_own_symbol(ids: Sequence[int]) -> Where:
     """Positions whose token before is this one: induction."""
-    found = np.zeros((len(ids), len(ids)), dtype=bool)
-    found[:, 1:] = _own_symbol(ids)[:, :-1]
-    return found
+    attended = np.zeros((len(ids), len(ids)), dtype=bool)
+    attended[:, 1:] = _own_symbol(ids)[:, :-1]
+    return attended
 
 
 PATTERNS: dict[str, Callable[[Sequence[int]], Where]] = {

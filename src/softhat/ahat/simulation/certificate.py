@@ -144,12 +144,14 @@ def certify(
     if not proved:
         return nothing_proved(epsilon)
     choice = BetaChoice(choice.betas, {n: choice.bounds[n] for n in proved})
-    found: dict[int, dict[str, LengthBound]] = {n: {"reals": b} for n, b in choice.bounds.items()}
+    by_length: dict[int, dict[str, LengthBound]] = {
+        n: {"reals": b} for n, b in choice.bounds.items()
+    }
     max_length = dict.fromkeys(FORMATS, 0)
     going = dict(FORMATS)
 
     def certificate() -> SimulationCertificate:
-        return _certificate(lengths, choice, epsilon, max_length, found, proved, evidence)
+        return _certificate(lengths, choice, epsilon, max_length, by_length, proved, evidence)
 
     try:
         floats = FiniteFloats(lengths, choice.betas)
@@ -157,7 +159,7 @@ def certify(
             for name, form in list(going.items()):
                 bounds = _in_floats(floats, choice, low, high, form, epsilon)
                 for n, bound in bounds.items():
-                    found[n][name] = bound
+                    by_length[n][name] = bound
                     if not bound.holds(epsilon):
                         del going[name]
                         break
@@ -179,8 +181,8 @@ def _checked(
     """The lengths that the checker accepts."""
     laws = {name: Constant(Fraction(beta)) for name, beta in choice.betas.items()}
     wanted = None if epsilon is None else Fraction(epsilon)
-    found = json.loads(dumps(model)), laws, evidence, wanted, max(choice.bounds)
-    return {n: reached for n, reached in check_to(*found).items() if n in choice.bounds}
+    claim = json.loads(dumps(model)), laws, evidence, wanted, max(choice.bounds)
+    return {n: reached for n, reached in check_to(*claim).items() if n in choice.bounds}
 
 
 def _stretches(lengths: Lengths, top: int, epsilon: float | None) -> Iterator[tuple[int, int]]:
@@ -245,13 +247,13 @@ def _certificate(
     choice: BetaChoice,
     epsilon: float | None,
     max_length: Mapping[str, int],
-    found: Mapping[int, Mapping[str, LengthBound]],
+    by_length: Mapping[int, Mapping[str, LengthBound]],
     proved: Mapping[int, Reached],
     evidence: Any,
 ) -> SimulationCertificate:
     top = max(choice.bounds)
     # In the reals a uniform model errs nowhere: of its many lengths some are enough to tell.
-    told = [n for n in found if not lengths.uniform or n <= MANY_LENGTHS or _told(n, top)]
+    told = [n for n in by_length if not lengths.uniform or n <= MANY_LENGTHS or _told(n, top)]
     return SimulationCertificate(
         epsilon=epsilon,
         error=max(reached.error for reached in proved.values()),
@@ -259,7 +261,7 @@ def _certificate(
         length=top,
         max_length=max_length,
         heads=_heads(lengths, choice, top),
-        lengths={n: _of_length(found[n], proved[n]) for n in told},
+        lengths={n: _of_length(by_length[n], proved[n]) for n in told},
         evidence=evidence,
     )
 
@@ -285,10 +287,10 @@ def _heads(lengths: Lengths, choice: BetaChoice, reached: int) -> tuple[Simulate
     for n in sorted({*closely, reached}):  # gaps never widen, and ties only come with length
         for name, gap in lengths.gaps(n).items():
             least[name] = min(least[name], gap)
-        for name, found in lengths.ties(n).items():
-            ties[name] |= found.several
-            varying[name] |= found.varies
-            tied[name] |= found.partial
+        for name, tie in lengths.ties(n).items():
+            ties[name] |= tie.several
+            varying[name] |= tie.varies
+            tied[name] |= tie.partial
     result = []
     for (l, h), fact in facts.items():
         unique = lengths.model.layers[l].heads[h].ties != "average"

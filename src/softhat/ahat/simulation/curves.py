@@ -23,26 +23,30 @@ LONGEST = 40  # lengths that laws are drawn for, at least
 STEPS = 14  # of a bisection: β to a share of 2^-14
 
 
-def analysis_curves(found: Analysis) -> Curves:
+def analysis_curves(analysis: Analysis) -> Curves:
     """γ(n) proved and measured; critical β measured, exact or fitted."""
-    lengths = range(1, max(LONGEST, found.up_to if found.up_to <= 200 else 200) + 1)
+    lengths = range(1, max(LONGEST, analysis.up_to if analysis.up_to <= 200 else 200) + 1)
     heads = []
-    for name in found.model.heads:
-        law = found.gap_law[name]
+    for name in analysis.model.heads:
+        law = analysis.gap_law[name]
         if law is None:
             continue
         gaps = [_law(law, lengths, f"proved for every n: γ(n) ≥ {law.text}")]
-        gaps.append(_data("least of all words, run", _of(found.gaps, name)))
-        proved = {n: float(p.gaps[name]) for n, p in found.proved.items() if n not in found.gaps}
+        gaps.append(_data("least of all words, run", _of(analysis.gaps, name)))
+        proved = {
+            n: float(p.gaps[name]) for n, p in analysis.proved.items() if n not in analysis.gaps
+        }
         if proved:
             gaps.append(_data("proved from sets, length by length", proved))
-        betas = _critical(found.model, name, found.leak, lengths)
-        betas.append(_data(f"critical at leak {found.leak:g}", _of(found.critical_beta, name)))
-        fit = found.fits.get(name)
+        betas = _critical(analysis.model, name, analysis.leak, lengths)
+        betas.append(
+            _data(f"critical at leak {analysis.leak:g}", _of(analysis.critical_beta, name))
+        )
+        fit = analysis.fits.get(name)
         if fit is not None and len(betas) == 1:
-            points = tuple((n, fit(n)) for n in sorted(found.critical_beta))
+            points = tuple((n, fit(n)) for n in sorted(analysis.critical_beta))
             betas.append(Series(str(fit), "fit", points))
-        heads.append(HeadCurves(_title(found.model, name), tuple(gaps), tuple(betas)))
+        heads.append(HeadCurves(_title(analysis.model, name), tuple(gaps), tuple(betas)))
     return Curves("gaps and critical temperatures", tuple(heads))
 
 

@@ -82,22 +82,24 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
     require_broken(prepared)
     allowed = _decisive(prepared) if epsilon is None else as_law(Fraction(epsilon))
     strict = as_law(1) if allowed is None else inverse(allowed * SHARES[dtype])
-    found = _sharpened(temperature_laws(prepared, strict))
+    temperatures = _sharpened(temperature_laws(prepared, strict))
     share = Fraction(0) if error_free(prepared) else SHARES[dtype]
-    laws = {name: ONE if law is None else law for name, law in found.betas.items()}
-    return EveryLength(prepared, laws, evidence_of(found, allowed, share), epsilon, dtype)
+    laws = {name: ONE if law is None else law for name, law in temperatures.betas.items()}
+    return EveryLength(prepared, laws, evidence_of(temperatures, allowed, share), epsilon, dtype)
 
 
-def reaches(made: EveryLength, dtype: str, n: int) -> bool:
+def reaches(claim: EveryLength, dtype: str, n: int) -> bool:
     """Is the laws' model proved right to length n in a format? That is asked of lengths to n only,
     and of no other format."""
-    return n <= FOREVER and lengths_in(made, [format_of(dtype)], n)[format_of(dtype).name] >= n
+    return n <= FOREVER and lengths_in(claim, [format_of(dtype)], n)[format_of(dtype).name] >= n
 
 
-def lengths_in(made: EveryLength, forms: Iterable[Format], enough: int = FOREVER) -> dict[str, int]:
+def lengths_in(
+    claim: EveryLength, forms: Iterable[Format], enough: int = FOREVER
+) -> dict[str, int]:
     """For each format the length to which the laws' model is proved right in it, or one that is
     `enough`."""
-    verdict = made.verdict
+    verdict = claim.verdict
 
     def allowed(n: int) -> float:
         if verdict.allowed is None:
@@ -105,30 +107,30 @@ def lengths_in(made: EveryLength, forms: Iterable[Format], enough: int = FOREVER
         return float(verdict.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
     share = float(verdict.share)
-    return law_lengths(made.model, verdict, made.laws, allowed, share, forms, made.dtype, enough)
+    return law_lengths(claim.model, verdict, claim.laws, allowed, share, forms, claim.dtype, enough)
 
 
-def certify_laws(made: EveryLength) -> SimulationCertificate:
+def certify_laws(claim: EveryLength) -> SimulationCertificate:
     """What is proved: the error in the reals at every n, and in floats to which length."""
-    verdict = made.verdict
+    verdict = claim.verdict
     # What is allowed never rises with n.
     error = 0.0 if verdict.allowed is None else float(verdict.allowed.at(1) * verdict.share)
     return SimulationCertificate(
-        epsilon=made.epsilon,
+        epsilon=claim.epsilon,
         error=error,
         guarantee="proved_all" if verdict.longest is None else "proved_to_length",
         length=verdict.longest,
-        max_length=lengths_in(made, FORMATS.values()),
-        heads=tuple(_head(made, name, error) for name in made.model.heads),
+        max_length=lengths_in(claim, FORMATS.values()),
+        heads=tuple(_head(claim, name, error) for name in claim.model.heads),
         lengths={},
-        evidence=made.evidence,
+        evidence=claim.evidence,
     )
 
 
-def _head(made: EveryLength, name: HeadId, error: float) -> SimulatedHead:
+def _head(claim: EveryLength, name: HeadId, error: float) -> SimulatedHead:
     l, h = name
-    title = made.model.layers[l].heads[h].name
-    fact, law = made.verdict.heads[name], made.laws[name]
+    title = claim.model.layers[l].heads[h].name
+    fact, law = claim.verdict.heads[name], claim.laws[name]
     if fact is None:
         return SimulatedHead(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
     tied = "dangerous ties" if fact.erroneous else "exact ties"
@@ -147,33 +149,33 @@ def _head(made: EveryLength, name: HeadId, error: float) -> SimulatedHead:
 
 def _decisive(model: AHAT) -> Law | None:
     """The margin of decisions, at every length."""
-    found = margin_law(gap_laws(model).portrait)
-    if found is None and not error_free(model):  # softmax in the reals errs
+    margin = margin_law(gap_laws(model).portrait)
+    if margin is None and not error_free(model):  # softmax in the reals errs
         raise NoTemperatureError(
             "the exact value may be 0, on the threshold itself, or it is not proved that it never "
             "is: any error may change the decision there; give an epsilon, a max_length, or add a "
             "bias that keeps values off 0"
         )
-    return found
+    return margin
 
 
-def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
+def _sharpened(temperatures: TemperatureLaws) -> TemperatureLaws:
     """Warmer β for the shortest words, where their exact gaps are larger than the law says."""
-    model = found.model
+    model = temperatures.model
     top = 0
     while top < SHARPENED_TO and len(model.alphabet) ** (top + 1) <= FEW_WORDS:
         top += 1
     top = min(top, model.longest or top)
-    loose = [name for name, h in found.heads.items() if h is not None]
+    loose = [name for name, h in temperatures.heads.items() if h is not None]
     if not loose:
-        return found
+        return temperatures
     gaps = {}
     for n in range(1, top + 1):
         tally = row_tally(model, n, 1e-3)
         hold_against(gap_laws(model), tally)
         ties_are_broken(tally)
         gaps[n] = tally.gaps[n]
-    heads = dict(found.heads)
+    heads = dict(temperatures.heads)
     for name in loose:
         head = heads[name]
         assert head is not None
@@ -188,7 +190,7 @@ def _sharpened(found: TemperatureLaws) -> TemperatureLaws:
         if entries:
             table = Tabled(tuple(entries), head.beta)
             heads[name] = replace(head, beta=table, short_gaps=tuple(wider[: len(entries)]))
-    return replace(found, heads=heads)
+    return replace(temperatures, heads=heads)
 
 
 def _warmer(head: HeadTemperature, gap: Fraction, n: int, sinks: int) -> Fraction:

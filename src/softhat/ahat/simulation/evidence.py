@@ -23,10 +23,12 @@ from softhat.proof.simulations.evidence import FORMAT, LENGTH_FORMAT
 from softhat.proof.simulations.residual import ResidualStream
 
 
-def evidence_of(found: TemperatureLaws, allowed: Law | None, share: Fraction) -> dict[str, Any]:
+def evidence_of(
+    temperatures: TemperatureLaws, allowed: Law | None, share: Fraction
+) -> dict[str, Any]:
     """What is claimed of these laws, as a JSON document."""
-    model, laws = found.model, gap_laws(found.model)
-    before = _before_terms(found.model)
+    model, laws = temperatures.model, gap_laws(temperatures.model)
+    before = _before_terms(temperatures.model)
     return {
         "format": FORMAT,
         "allowed": None if allowed is None else allowed.to_json(),
@@ -34,16 +36,16 @@ def evidence_of(found: TemperatureLaws, allowed: Law | None, share: Fraction) ->
         "layers": [
             {
                 "stream": _stream(laws.portrait.states[l], model.d_model),
-                "before": _weights(found.weights[l][0]),
-                "middle": _weights(found.weights[l][1]),
+                "before": _weights(temperatures.weights[l][0]),
+                "middle": _weights(temperatures.weights[l][1]),
                 "heads": [
-                    _head(found.heads[l, h], None if before is None else before.gap[l, h])
+                    _head(temperatures.heads[l, h], None if before is None else before.gap[l, h])
                     for h in range(len(layer.heads))
                 ],
             }
             for l, layer in enumerate(model.layers)
         ],
-        "end": _weights(found.end),
+        "end": _weights(temperatures.end),
     }
 
 

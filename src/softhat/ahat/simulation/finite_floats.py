@@ -35,11 +35,11 @@ class FiniteFloats:
     def bound(self, n: int, reals: LengthBound, form: Format, epsilon: float | None) -> LengthBound:
         """The bound of all words of length n in this format; where that does not hold and they
         are few, each of them is run with all that its rounding may do."""
-        found = self._by_blocks(n, reals, form, epsilon is None)
-        if found.holds(epsilon):
-            return found
+        by_blocks = self._by_blocks(n, reals, form, epsilon is None)
+        if by_blocks.holds(epsilon):
+            return by_blocks
         closer = self._closely(n, reals, form, math.inf if epsilon is None else epsilon)
-        return closer if closer is not None and closer.holds(epsilon) else found
+        return closer if closer is not None and closer.holds(epsilon) else by_blocks
 
     def _closely(
         self, n: int, reals: LengthBound, form: Format, enough: float

@@ -76,12 +76,16 @@ def _laws(
     folder: Path, config: Mapping[str, Any], source: AHAT, stored: Tensors
 ) -> dict[HeadId, Law]:
     """The laws in a configuration, if everything else is what follows from the source."""
-    found = transformer_in(config, stored)
-    laws = {(l, h): law for l, layer in enumerate(found.layers) for h, law in enumerate(layer.laws)}
+    transformer = transformer_in(config, stored)
+    laws = {
+        (l, h): law
+        for l, layer in enumerate(transformer.layers)
+        for h, law in enumerate(layer.laws)
+    }
     expected = lower(source, laws)
-    if config_of(found, "simulation") != config_of(expected, "simulation"):
+    if config_of(transformer, "simulation") != config_of(expected, "simulation"):
         raise SofthatError(f"{folder}/config.json does not match ahat.json")
-    _compare(tensors_of(found), tensors_of(expected))
+    _compare(tensors_of(transformer), tensors_of(expected))
     return laws
 
 
@@ -94,20 +98,20 @@ def _every_length(
     epsilon, dtype = _epsilon(config), _dtype(config)
     evidence = _object(folder, "certificate.json").get("evidence")
     if evidence is None:
-        made = derived(source, epsilon, dtype)
-        if made.laws != laws:
+        claim = derived(source, epsilon, dtype)
+        if claim.laws != laws:
             raise SofthatError(
                 f"{str(folder)!r}: its temperature laws are not those that follow from ahat.json; "
                 "make it again with simulate"
             )
     else:
-        made = EveryLength(source, laws, evidence, epsilon, dtype)
+        claim = EveryLength(source, laws, evidence, epsilon, dtype)
     try:
-        _ = made.verdict
+        _ = claim.verdict
     except VoidError as error:
         raise SofthatError(f"{error}; make it again with simulate") from None
     return Simulation(
-        source, laws, None, partial(certify_laws, made), dtype, reaches=partial(reaches, made)
+        source, laws, None, partial(certify_laws, claim), dtype, reaches=partial(reaches, claim)
     )
 
 

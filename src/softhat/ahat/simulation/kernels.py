@@ -66,9 +66,9 @@ def _held(simulation: Simulation, stored: str, dtype: str) -> bool:
 
 def _reached_by_laws(simulation: Simulation, forms: list[Format]) -> dict[str, int]:
     """The same for a simulation at every length."""
-    made = derived(simulation.source, simulation.certificate.epsilon, simulation.dtype)
+    claim = derived(simulation.source, simulation.certificate.epsilon, simulation.dtype)
     known = simulation.certificate.max_length
-    return {name: min(n, known[name]) for name, n in lengths_in(made, forms).items()}
+    return {name: min(n, known[name]) for name, n in lengths_in(claim, forms).items()}
 
 
 def _reached(simulation: Simulation, forms: list[Format]) -> dict[str, int]:

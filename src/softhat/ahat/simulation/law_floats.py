@@ -159,12 +159,12 @@ def _steep(facts: Mapping[HeadId, _Fact], low: int, high: int) -> dict[HeadId, S
             start = max(low, head.tabled + 1)
             drops.append(float(head.logarithm.at(start)))
             least.append(math.exp(min(head.beta.log_at(start), 700.0)))
-        found = Steep(min(drops) * (1 - 1e-12), None, min(least) * (1 - 1e-9))
+        steep = Steep(min(drops) * (1 - 1e-12), None, min(least) * (1 - 1e-9))
         if not short:  # in units of the law's gaps
             slopes = None
             if fact.bends is not None:
                 slopes = tuple(float(abs(a) + 2 * high * abs(c)) for a, c in fact.bends)
             gap = head.gap if fact.prefix else None
-            found = replace(found, crowd=fact.crowd, gap=gap, slopes=slopes)
-        result[name] = found
+            steep = replace(steep, crowd=fact.crowd, gap=gap, slopes=slopes)
+        result[name] = steep
     return result

@@ -104,11 +104,11 @@ class Lengths:
     def sets(self, n: int) -> Reach:
         """The reachable sets of length n; the latest are kept, as many as memory allows."""
         if n not in self._sets:
-            found = reach(self.model, n)
-            self._complete[n] = found.complete
-            while self._sets and found.size + sum(s.size for s in self._sets.values()) > KEPT_PAIRS:
+            sets = reach(self.model, n)
+            self._complete[n] = sets.complete
+            while self._sets and sets.size + sum(s.size for s in self._sets.values()) > KEPT_PAIRS:
                 self._sets.pop(next(iter(self._sets)))
-            self._sets[n] = found
+            self._sets[n] = sets
         return self._sets[n]
 
     def _sets_do(self, n: int) -> bool:
@@ -131,10 +131,10 @@ class Lengths:
             case "words":
                 return self._by_words(n, betas)
             case "sets":
-                found = self._over_sets(n).errors(betas)
+                errors = self._over_sets(n).errors(betas)
                 return LengthBound(
-                    found.error, found.margin, not found.wrong_side, found.leaks,
-                    found.head_errors, "sets",
+                    errors.error, errors.margin, not errors.wrong_side, errors.leaks,
+                    errors.head_errors, "sets",
                 )  # fmt: skip
             case "laws":
                 return self.by_laws(n, betas)
@@ -143,16 +143,16 @@ class Lengths:
         """The bound by laws where that is at most the target (and, with `decide`, settles the
         decisions); else, and for the last length asked for, the closest bound there is."""
         if not (self.uniform or last):
-            found = self.by_laws(n, betas)
-            if found.error <= target and (found.decisions or not decide):
-                return found
+            bound = self.by_laws(n, betas)
+            if bound.error <= target and (bound.decisions or not decide):
+                return bound
         return self.bound(n, betas)
 
     def by_laws(self, n: int, betas: Betas) -> LengthBound:
         """The bound from the gap laws alone: quick at any length, and looser."""
-        found = self._along.errors(n, betas)
-        margin = self.margin_by_law(n) - found.error
-        return LengthBound(found.error, margin, margin > 0, found.leaks, found.added, "laws")
+        errors = self._along.errors(n, betas)
+        margin = self.margin_by_law(n) - errors.error
+        return LengthBound(errors.error, margin, margin > 0, errors.leaks, errors.added, "laws")
 
     def margin_by_law(self, n: int) -> float:
         """|value| is at least this over all words of length n; 0 where nothing is known."""
@@ -172,8 +172,8 @@ class Lengths:
             return self.bound(n, betas).error
         if n not in self._binding:
             return self.bound(n, betas).error
-        found = word_errors(self._plan, self._binding[n], betas)
-        return float(_errors(found).max())
+        errors = word_errors(self._plan, self._binding[n], betas)
+        return float(_errors(errors).max())
 
     def reference(self, n: int) -> dict[HeadId, float]:
         """A β for each head that leaks at most COLD_LEAK on every word of length n, no error in."""
@@ -280,20 +280,20 @@ class Lengths:
         worst = np.zeros((0, n), dtype=np.int64)
         sizes = np.zeros(0)
         for trace in self.traces(n, chunk):
-            found = word_errors(used, trace, betas)
-            here = _errors(found)
+            errors = word_errors(used, trace, betas)
+            here = _errors(errors)
             error = max(error, float(here.max()))
             worst, sizes = np.concatenate([worst, trace.codes]), np.concatenate([sizes, here])
-            kept = np.argsort(-sizes, kind="stable")[:BINDING]
-            worst, sizes = worst[kept], sizes[kept]
+            largest = np.argsort(-sizes, kind="stable")[:BINDING]
+            worst, sizes = worst[largest], sizes[largest]
             exact = trace.output.floats()[:, trace.own]
             positive = (trace.output.num[:, trace.own] > 0).astype(bool)
-            margins = np.where(positive, exact + found.low, -(exact + found.high))
+            margins = np.where(positive, exact + errors.low, -(exact + errors.high))
             margin = min(margin, float(margins.min()))
             right = right and not bool(np.where(positive, margins <= 0, margins < 0).any())
-            for name, leak in found.leaks.items():
+            for name, leak in errors.leaks.items():
                 leaks[name] = max(leaks[name], leak)
-                by_head[name] = max(by_head[name], found.head_errors[name])
+                by_head[name] = max(by_head[name], errors.head_errors[name])
         if len(self.model.alphabet) ** n > FEW_WORDS:
             known = [self._binding[n].codes] if n in self._binding else []
             codes = np.unique(np.concatenate([*known, worst]), axis=0)
@@ -301,7 +301,7 @@ class Lengths:
         return LengthBound(error, margin, right, leaks, by_head, "words")
 
 
-def _errors(found: WordErrors) -> npt.NDArray[np.float64]:
+def _errors(errors: WordErrors) -> npt.NDArray[np.float64]:
     """The greatest error of each word."""
-    result: npt.NDArray[np.float64] = np.maximum(found.high, -found.low).max(axis=1)
+    result: npt.NDArray[np.float64] = np.maximum(errors.high, -errors.low).max(axis=1)
     return result

@@ -40,7 +40,7 @@ def recertified(
     best = _proved(Lengths(model, top), betas, epsilon, top, evidence)
     if len(best.lengths) < top and len(model.alphabet) ** top <= MANY_WORDS:
         more = _proved(Lengths(model, top, MANY_WORDS), betas, epsilon, top, evidence)
-        best = max(best, more, key=lambda found: len(found.lengths))
+        best = max(best, more, key=lambda certificate: len(certificate.lengths))
     return best
 
 

@@ -51,14 +51,14 @@ def by_words(
     used = weights(model)
     error, margin, right = 0.0, math.inf, True
     for trace in traces:
-        found = float_values(used, trace.codes, betas, form)
-        if found is None:
+        values = float_values(used, trace.codes, betas, form)
+        if values is None:
             return None
         exact = trace.output.floats()[:, trace.own]
-        away = np.abs(found.centre - exact) + found.radius
+        away = np.abs(values.centre - exact) + values.radius
         error = max(error, float(away.max()) * (1 + 1e-9) + 1e-15 * float(np.abs(exact).max()))
         positive = (trace.output.num[:, trace.own] > 0).astype(bool)
-        least = np.where(positive, found.centre, -found.centre) - found.radius
+        least = np.where(positive, values.centre, -values.centre) - values.radius
         margin = min(margin, float(least.min()))
         right = right and not bool(np.where(positive, least <= 0, least < 0).any())
     return Short(error, margin, right) if math.isfinite(error) else None
@@ -68,8 +68,8 @@ def can_be_short(model: AHAT, n: int) -> bool:
     """Are there few enough words of length n, or bags?"""
     if n > LONGEST or len(model.alphabet) ** n <= FEW_WORDS:
         return n <= LONGEST
-    made = bags_of(model)
-    return made is not None and rows_of_bags(made, n) <= MANY_ROWS
+    bags = bags_of(model)
+    return bags is not None and rows_of_bags(bags, n) <= MANY_ROWS
 
 
 def short_error(
@@ -87,16 +87,16 @@ def _short_error(
     if len(model.alphabet) ** n > FEW_WORDS:
         return bag_error(model, n, dict(betas), form, enough, known)
     batches = all_words(len(model.alphabet), n, at_a_time(weights(model), n))
-    found = by_words(model, (run(model, codes) for codes in batches), dict(betas), form)
-    return math.inf if found is None else found.error
+    short = by_words(model, (run(model, codes) for codes in batches), dict(betas), form)
+    return math.inf if short is None else short.error
 
 
 def bag_error(
     model: AHAT, n: int, betas: Mapping[HeadId, float], form: Format, enough: float, known: Known
 ) -> float:
     """The same over all bags; inf if there are many, or the model is not one of bags."""
-    made = bags_of(model)
-    if made is None or n > LONGEST or rows_of_bags(made, n) > MANY_ROWS:
+    bags = bags_of(model)
+    if bags is None or n > LONGEST or rows_of_bags(bags, n) > MANY_ROWS:
         return math.inf
     gaps = {name: float(law.at(n)) for name, law, _ in known}
     heads = Temperatures(
@@ -112,7 +112,7 @@ def bag_error(
     )
     harmless = float_error(weights(model), n, n, heads, form)
     if harmless <= enough:
-        return max(harmless, bags_error(made, n, betas, gaps, form, tied=True))
-    if rows_of_bags(made, n) > FEW_ROWS:
+        return max(harmless, bags_error(bags, n, betas, gaps, form, tied=True))
+    if rows_of_bags(bags, n) > FEW_ROWS:
         return math.inf
-    return bags_error(made, n, betas, gaps, form, tied=False)
+    return bags_error(bags, n, betas, gaps, form, tied=False)

@@ -78,10 +78,10 @@ def simulate(
             raise
         except KeyboardInterrupt:
             try:
-                kept = _at_every_length(every_length(model, epsilon, snap, dtype))
+                by_laws = _at_every_length(every_length(model, epsilon, snap, dtype))
             except SofthatError:
                 raise KeyboardInterrupt from None  # not even laws
-            raise Interrupted(kept) from None
+            raise Interrupted(by_laws) from None
 
 
 def _to_a_length(
@@ -121,14 +121,14 @@ def _choice(
     return choose(lengths, max_length, target * share, progress, epsilon is None)
 
 
-def _at_every_length(made: EveryLength) -> Simulation:
+def _at_every_length(claim: EveryLength) -> Simulation:
     return Simulation(
-        made.model,
-        made.laws,
+        claim.model,
+        claim.laws,
         None,
-        partial(certify_laws, made),
-        made.dtype,
-        reaches=partial(reaches, made),
+        partial(certify_laws, claim),
+        claim.dtype,
+        reaches=partial(reaches, claim),
     )
 
 

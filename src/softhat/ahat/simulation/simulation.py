@@ -24,7 +24,7 @@ from softhat.transformer.stored import config_of
 
 HeadId = tuple[int, int]
 DENSE_TO = 4096
-"""Words to which attention maps of a simulation are made whole unless one asks otherwise."""
+"""The longest word of a simulation that the runtime `auto` runs densely."""
 
 
 class Simulation(Answers):

@@ -68,7 +68,7 @@ def snap_after(model: AHAT, layer: int, max_length: int) -> AHAT:
 
 def _exact_values(model: AHAT, layer: int, max_length: int) -> list[list[Fraction]]:
     """Every exact value of each coordinate after the layer, over all words to the length."""
-    found: list[set[Fraction]] = [set() for _ in range(model.d_model)]
+    by_coordinate: list[set[Fraction]] = [set() for _ in range(model.d_model)]
     for n in range(1, max_length + 1):
         sets = reach(model, n, layer + 1)
         if not sets.complete:
@@ -78,8 +78,8 @@ def _exact_values(model: AHAT, layer: int, max_length: int) -> list[list[Fractio
         for vectors in sets.final:
             for vector in vectors.tolist():
                 for c, x in enumerate(vector):
-                    found[c].add(Fraction(x, sets.final_den))
-    return [sorted(values) for values in found]
+                    by_coordinate[c].add(Fraction(x, sets.final_den))
+    return [sorted(values) for values in by_coordinate]
 
 
 def _snap(plateaus: dict[int, list[Fraction]], d: int) -> FeedForward:

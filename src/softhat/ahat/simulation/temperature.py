@@ -154,31 +154,31 @@ def _cool(
 
     guess = max(0.05, math.log(1 / min(target, 0.5)) / math.log(1 / COLD_LEAK))
     low, high = guess / 64, guess
-    above = error(trial(low))
-    if above <= target:
+    at_low = error(trial(low))
+    if at_low <= target:
         return trial(low)  # the head hardly matters
-    found = error(trial(high))
-    least = found
-    while found > target:
-        low, high, above = high, high * 1.5, found
+    at_high = error(trial(high))
+    least = at_high
+    while at_high > target:
+        low, high, at_low = high, high * 1.5, at_high
         if high > COLDEST:
             raise NoTemperatureError(_hopeless(mine, target, least, active, trial(low)))
-        found = error(trial(high))
-        least = min(least, found)
+        at_high = error(trial(high))
+        least = min(least, at_high)
     for step in range(12):
         if high - low <= high / 48:
             break
         # Errors fall about exponentially: interpolate their logarithms, and bisect now and then.
         share = 0.5
-        if step % 3 < 2 and found > 0 and math.isfinite(above):
-            fall = math.log(above / found)
-            share = math.log(above / target) / fall if fall > 0 else 0.5
+        if step % 3 < 2 and at_high > 0 and math.isfinite(at_low):
+            fall = math.log(at_low / at_high)
+            share = math.log(at_low / target) / fall if fall > 0 else 0.5
         middle = low + (high - low) * min(0.97, max(0.03, share + 0.01))
         now = error(trial(middle))
         if now <= target:
-            high, found = middle, now
+            high, at_high = middle, now
         else:
-            low, above = middle, now
+            low, at_low = middle, now
     return trial(high)
 
 

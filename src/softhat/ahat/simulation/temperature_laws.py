@@ -47,7 +47,7 @@ Weights = dict[int, Magnitude]  # coordinate → a_c
 
 @dataclass(frozen=True, slots=True)
 class HeadTemperature:
-    """One head: β(n), and what it was made from."""
+    """One head: β(n), and what it is computed from."""
 
     beta: Law
     gap: Law
@@ -181,11 +181,13 @@ def _before_heads(
     for h in sharp:
         view = laws.portrait.views[l, h]
         share = _influence(view, weights).times(Fraction(upstream * len(sharp)))
-        found = _temperature(laws, (l, h), share, wrong)
-        heads[l, h] = found
-        if found.erroneous:
+        temperature = _temperature(laws, (l, h), share, wrong)
+        heads[l, h] = temperature
+        if temperature.erroneous:
             for d, a in _read_by_scores(view, wrong).items():
-                result[d] = result.get(d, Magnitude()) + a * found.size * found.strictness
+                result[d] = (
+                    result.get(d, Magnitude()) + a * temperature.size * temperature.strictness
+                )
             for d, a in _queries(view, wrong).items():
                 result[d] = result.get(d, Magnitude()) + a
     return result

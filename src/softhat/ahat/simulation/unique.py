@@ -90,8 +90,8 @@ def _with_ties(model: AHAT) -> list[tuple[int, int]]:
 
 
 def without_terms(model: AHAT) -> AHAT:
-    """The model before its unique-hard heads that may tie got the last row of query and key; the
-    model itself if there are none, or if they have no rows."""
+    """The model without the last row of query and key of its unique-hard heads that may tie: the
+    row that should break ties. The model itself if it has no such heads or they have no rows."""
     wanted = _with_ties(model)
 
     def shorter(name: tuple[int, int], head: Head) -> Head:
@@ -188,8 +188,8 @@ def _polynomial(law: Law) -> tuple[Fraction, int]:
         case Power(Length(shift), k) if k < 0:  # n + shift ≤ (1 + shift)·n
             return Fraction(1, max(1, 1 + shift) ** -k), -k
         case Minimum(parts):
-            found = [_polynomial(part) for part in parts]
-            return min(unit for unit, _ in found), max(degree for _, degree in found)
+            bounds = [_polynomial(part) for part in parts]
+            return min(unit for unit, _ in bounds), max(degree for _, degree in bounds)
         case Product(factors):
             unit, degree = Fraction(1), 0
             for factor in factors:

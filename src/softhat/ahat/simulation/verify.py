@@ -73,13 +73,13 @@ def verify_simulation(
     for n in range(1, reached + 1):
         for codes in all_words(len(model.alphabet), n, max(16, 400_000 // (n + 1) ** 2)):
             state.add(codes)
-            if state.found is not None:
+            if state.violation is not None:
                 return state.result(reached)
     lengths = range(reached + 1, top + 1) if reached < top else range(top, top + 1)
     share = -(-random // max(1, len(lengths)))
     for n in lengths if random else ():
         state.add(random_words(len(model.alphabet), n, share, seed))
-        if state.found is not None:
+        if state.violation is not None:
             break
     return state.result(reached)
 
@@ -94,7 +94,7 @@ class _State:
         self.simulation, self.dtype = simulation, dtype
         self.run = run if run is not None else partial(simulation.run_batch, dtype=dtype)
         self.words, self.leak, self.margin, self.error = 0, 0.0, np.inf, 0.0
-        self.found: Violation | None = None
+        self.violation: Violation | None = None
 
     def add(self, codes: npt.NDArray[np.int64]) -> None:
         source = self.simulation.source
@@ -118,11 +118,17 @@ class _State:
                 else f"the error {errors[w, i]:.3g} is more than epsilon = {epsilon:g}"
             )  # fmt: skip
             word = source.spell(codes[w])
-            self.found = Violation(word, i, float(exact[w, i]), float(values[w, i]), reason)
+            self.violation = Violation(word, i, float(exact[w, i]), float(values[w, i]), reason)
 
     def result(self, reached: int) -> SimulationVerification:
         return SimulationVerification(
-            self.found is None, self.words, reached, self.found, self.leak, self.margin, self.error
+            self.violation is None,
+            self.words,
+            reached,
+            self.violation,
+            self.leak,
+            self.margin,
+            self.error,
         )
 
 

@@ -59,12 +59,12 @@ class ClassKernel:
         step = max(1, MOST // (len(state.counts) + len(np.unique(codes))))
         for at in range(0, view.size, step):
             part = slice(at, at + step)
-            for whole, found in zip(
+            for whole, means in zip(
                 out,
                 self._prefixes(state, codes[part], asked[part], [s[part] for s in sums]),
                 strict=True,
             ):
-                whole[part] = found
+                whole[part] = means
         return out
 
     def absorb(self, state: SeenClasses, view: View, start: int, word: Word) -> None:
@@ -124,11 +124,11 @@ class ClassKernel:
         weights = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
         total = (weights * counts).sum(axis=1)
         total[total == 0] = 1.0  # nothing is in sight: 0
-        found = []
+        means = []
         for k, unit in enumerate(self.units):
             before = [state.sums.get(c, [0] * len(sums))[k] for c in classes]
             added = self._running(own * sums[k][:, None], before)
-            found.append((weights * added).sum(axis=1) / total * unit)
+            means.append((weights * added).sum(axis=1) / total * unit)
             for c, last in zip(
                 classes, ((own * sums[k][:, None]).sum(axis=0)).tolist(), strict=True
             ):
@@ -136,7 +136,7 @@ class ClassKernel:
         for c, more in zip(classes, own.sum(axis=0).tolist(), strict=True):
             state.counts[c] = state.counts.get(c, 0) + more
         self._check(state)
-        return found
+        return means
 
     def _running(self, parts: Array, before: list[int]) -> Array:
         total = np.cumsum(parts, axis=0, dtype=np.int64) + np.array(before)

@@ -83,7 +83,7 @@ class View:
 
 
 class _Part(View):
-    """Reads what the view it is taken from has read."""
+    """Some positions of a view. Columns that the view has read are not read again."""
 
     def __init__(self, whole: View, places: slice) -> None:
         super().__init__(whole.columns, len(range(*places.indices(whole.size))))
@@ -99,7 +99,7 @@ class _Part(View):
 
 
 class StoredColumns:
-    """Columns of a piece, kept from one pass for the next: a bit a position if they are bits."""
+    """Columns of a piece, stored by one pass for the next: a bit a position if they are bits."""
 
     def __init__(self) -> None:
         self._bits: dict[int, Array] = {}

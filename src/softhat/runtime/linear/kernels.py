@@ -138,14 +138,14 @@ class LocalKernel:
         at = np.flatnonzero(good.view(np.bool_))
         since = good.astype(np.intp)
         np.cumsum(since, out=since)  # how many good positions up to here
-        kept = good_codes[at].astype(np.intp) & self.window
-        total = self.table.take(kept, mode="clip")
+        near = good_codes[at].astype(np.intp) & self.window
+        total = self.table.take(near, mode="clip")
         for k, column in enumerate(bits):
             codes = pack(column, state.values[k])
             state.values[k] = int(codes[-1])
             means = np.empty(len(at) + 1)
             means[0] = state.held[k]
-            np.divide(self.table.take(codes[at] & kept, mode="clip"), total, out=means[1:])
+            np.divide(self.table.take(codes[at] & near, mode="clip"), total, out=means[1:])
             if self.weights[k] != 1:
                 means[1:] *= self.weights[k]
             np.take(means, since, out=out[k], mode="clip")
@@ -158,8 +158,8 @@ class LocalKernel:
             code = (state.values[0] << 1 | bit_of(self.values[0], x)) & 0xFFFF
             state.values[0] = code
             if good:
-                kept = goods & self.window
-                state.held[0] = self.weights[0] * self.lookup[code & kept] / self.lookup[kept]
+                near = goods & self.window
+                state.held[0] = self.weights[0] * self.lookup[code & near] / self.lookup[near]
             return state.held
         return self._advance(state, good, [bit_of(row, x) for row in self.values], time, word)
 
@@ -182,10 +182,10 @@ class LocalKernel:
                 for code, w in zip(codes, self.weights, strict=True)
             ]
         elif good:
-            kept = goods & window
-            total = table[kept]
+            near = goods & window
+            total = table[near]
             state.held = [
-                w * table[code & kept] / total for code, w in zip(codes, self.weights, strict=True)
+                w * table[code & near] / total for code, w in zip(codes, self.weights, strict=True)
             ]
         return state.held
 

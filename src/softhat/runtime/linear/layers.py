@@ -178,13 +178,13 @@ class LinearLayer:
 
 def keys_read(head: HeadForm) -> set[int]:
     """The coordinates that a head reads of its keys, position features in scores excepted."""
-    found = {c for row in head.values for c, _ in row}
+    coordinates = {c for row in head.values for c, _ in row}
     match head.shape:
         case Local(penalty=penalty) if penalty is not None:
-            found |= {c for c, _ in penalty.row}
+            coordinates |= {c for c, _ in penalty.row}
         case Classes(_, keys):
-            found |= set(keys)
-    return found
+            coordinates |= set(keys)
+    return coordinates
 
 
 def reads(head: HeadForm) -> set[int]:

@@ -71,10 +71,10 @@ class LookupKernel:
         for b, row in enumerate(self.queries):
             asked ^= view.bits(row).astype(np.int64) << b
         times = np.arange(start, start + view.size)
-        place, found = self._places(asked, times)
-        lost = np.where(found, exp(-2 * self.shape.half), exp(-self.shape.half))
-        total = np.where(found, 1.0 + exp(-self.shape.half), 1.0)
-        means = [np.where(found, bits, 0.0) for bits in self._bits(state, place)]
+        place, present = self._places(asked, times)
+        lost = np.where(present, exp(-2 * self.shape.half), exp(-self.shape.half))
+        total = np.where(present, 1.0 + exp(-self.shape.half), 1.0)
+        means = [np.where(present, bits, 0.0) for bits in self._bits(state, place)]
         for b in self.near:
             place, there = self._places(asked ^ (1 << b), times)
             weight = np.where(there, lost, 0.0)
@@ -84,7 +84,7 @@ class LookupKernel:
         return [mean / total * unit for mean, unit in zip(means, self.units, strict=True)]
 
     def absorb(self, state: SeenValues, view: View, start: int, word: Word) -> None:
-        """What is there to be looked up."""
+        """Store the values of these positions, to be looked up later."""
         self._check(start + view.size - 1)
         packed = np.zeros((self.integers, view.size), np.int64)
         for k, row in enumerate(self.values):
@@ -101,10 +101,10 @@ class LookupKernel:
         for b, row in enumerate(self.queries):
             asked ^= bit_of(row, x) << b
         times = np.array([time])
-        place, found = self._places(np.array([asked]), times)
+        place, present = self._places(np.array([asked]), times)
         half = self.shape.half
-        lost, total = (exp(-2 * half), 1.0 + exp(-half)) if found[0] else (exp(-half), 1.0)
-        means = [float(bits[0]) if found[0] else 0.0 for bits in self._bits(state, place)]
+        lost, total = (exp(-2 * half), 1.0 + exp(-half)) if present[0] else (exp(-half), 1.0)
+        means = [float(bits[0]) if present[0] else 0.0 for bits in self._bits(state, place)]
         for b in self.near:
             place, there = self._places(np.array([asked ^ (1 << b)]), times)
             if there[0]:
@@ -118,8 +118,8 @@ class LookupKernel:
         constant = self.shape.constant
         place = (constant - numbers if self.shape.down else numbers - constant) % self.size
         place[place == 0] = self.size
-        found = place <= times
-        return np.where(found, place, 0), found
+        present = place <= times
+        return np.where(present, place, 0), present
 
     def _bits(self, state: SeenValues, places: Array) -> list[Array]:
         """Each value at these places."""

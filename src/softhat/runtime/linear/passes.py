@@ -25,7 +25,7 @@ from softhat.transformer.shapes import HeadForm, Ramp
 
 Way = Literal["onward", "back"]
 FEW = 2
-"""So many layers are computed again in a later pass; more are kept."""
+"""A pass through so many layers or more stores columns; fewer layers are computed again."""
 WAYS: tuple[Way, Way] = ("onward", "back")
 How = Literal["carried", "marked", "gathered", "whole"]
 """What becomes of a head in a pass: its state is carried along; started from marks; gathered from
@@ -80,7 +80,7 @@ def passes(
     layers: Sequence[LinearLayer], needed: set[int], ends: Way | None, keeping: bool
 ) -> tuple[Pass, ...]:
     """As few passes as compute the columns `needed` after the last layer; the last one goes the
-    way `ends`, if that is given; `keeping`: what takes long is kept, not computed again."""
+    way `ends`, if that is given; `keeping`: what takes long is stored, not computed again."""
     planned = [_Planner(layers, needed, ends, keeping).turns(first) for first in WAYS]
     return min(planned, key=len)
 
@@ -144,7 +144,7 @@ class _Planner:
         complete = stop if final else stop - 1
         keeps = self.keeping and not final and complete - first >= FEW
         columns = set(self.needed[complete]) if final or keeps else set()
-        kept = frozenset(columns if keeps else ())
+        stored = frozenset(columns if keeps else ())
         runs: list[LayerRun] = []
         for number in reversed(range(first, stop)):
             layer = self.layers[number]
@@ -162,7 +162,7 @@ class _Planner:
             run = tuple(x for x in heads if x.answers or x.how in ("carried", "gathered"))
             columns = columns.union(*(reads(layer.heads[x.number]) for x in run))
             runs.insert(0, LayerRun(number, run, feed_forward))
-        return Pass(way, frozenset(columns), tuple(runs), final, kept)
+        return Pass(way, frozenset(columns), tuple(runs), final, stored)
 
 
 def _how(head: HeadForm, h: int, way: Way, known: bool) -> dict[int, How]:

@@ -112,13 +112,13 @@ class LinearModel:
         at the head's far end."""
         everything = set(range(self.transformer.d_model))
         plan = passes(self.layers, everything, "onward", keeping=False)
-        found = [means for _, _, means in self._run(tokens, plan)]
+        pieces = [means for _, _, means in self._run(tokens, plan)]
         return [
             [
-                [np.concatenate([piece[k][h][v] for piece in found]) for v in range(len(values))]
+                [np.concatenate([piece[k][h][v] for piece in pieces]) for v in range(len(values))]
                 for h, values in enumerate(heads)
             ]
-            for k, heads in enumerate(found[0])
+            for k, heads in enumerate(pieces[0])
         ]
 
     # Pieces of a word
@@ -146,7 +146,7 @@ class LinearModel:
         starts = range(0, rows, CHUNK)
         marks: dict[tuple[int, int], list[Any]] = {}
         gathered: dict[tuple[int, int], Any] = {}
-        kept: list[StoredColumns] = [StoredColumns() for _ in starts]
+        stored: list[StoredColumns] = [StoredColumns() for _ in starts]
         for step in plan:
             states = self.fresh()
             runs = [(layer.number, run.number, run.how) for layer in step.layers
@@ -166,12 +166,12 @@ class LinearModel:
                 start = starts[piece]
                 stop = min(start + CHUNK, rows)
                 codes = self._codes(tokens, start, stop)
-                columns = self.embedding(codes, start, word, step.columns - kept[piece].columns)
-                kept[piece].put_into(columns, step.columns, stop - start, self.form.accumulate)
+                columns = self.embedding(codes, start, word, step.columns - stored[piece].columns)
+                stored[piece].put_into(columns, step.columns, stop - start, self.form.accumulate)
                 before = columns.copy()
                 means = self._through(step, states, columns, start, stop - start, word)
                 if step.keeps:
-                    kept[piece].take(columns, before, step.keeps)
+                    stored[piece].take(columns, before, step.keeps)
                 if step.final:
                     yield start, columns, means
             gathered.update(((k, h), states[k][h]) for k, h, how in runs if how == "gathered")
@@ -186,20 +186,20 @@ class LinearModel:
         word: Word,
     ) -> list[list[list[Array]]]:
         """One piece through the layers of a pass: its columns become those after the last one."""
-        kept = []
+        means = []
         for layer in step.layers:
             view = View(columns, size)
             heads = [
                 self._head(layer.number, run, states[layer.number], view, start, word)
                 for run in layer.heads
             ]
-            kept.append(heads)
+            means.append(heads)
             for c, column in self._added(columns, layer.heads, heads).items():
                 columns[c] = column
             if layer.feed_forward is not None:
                 for c, column in layer.feed_forward(columns, size).items():
                     columns[c] = column
-        return kept
+        return means
 
     def _head(
         self, number: int, run: HeadRun, states: list[Any], view: View, start: int, word: Word

@@ -63,7 +63,7 @@ class ShiftKernel:
             self._extended(state, k, view)
 
     def _extended(self, state: ShiftState, k: int, view: View) -> Array:
-        """A value at the times of a stretch and before it, from which the state is taken."""
+        """A value's bits before a stretch and in it; the last of them become the state."""
         extended = np.concatenate([state.last[k], view.bits(self.values[k])])
         state.last[k] = extended[len(extended) - self.reach :].copy()  # step writes into it
         return extended

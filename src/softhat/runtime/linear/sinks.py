@@ -74,9 +74,9 @@ def check_sinks(embedding: LinearEmbedding, layers: Sequence[LinearLayer], symbo
                     raise UnknownShapeError("a head reads what another one says at a sink")
             for head in layer.heads:
                 for value, targets in zip(head.values, head.targets, strict=True):
-                    said = _said(head, value, head.mask not in masks)
+                    written = _written(head, value, head.mask not in masks)
                     for c, weight in targets:
-                        row[c].add(said, weight)
+                        row[c].add(written, weight)
             if layer.feed_forward is not None:
                 _feed_forward(row, layer.feed_forward)
 
@@ -95,8 +95,8 @@ def _feature(feature: Feature) -> _Range:
     return _Range(-inf, inf)
 
 
-def _said(head: HeadForm, value: Row, far: bool) -> _Range:
-    """What a head may say of a value: a mean of what its keys hold."""
+def _written(head: HeadForm, value: Row, far: bool) -> _Range:
+    """The range of what a head may write for a value: a mean of what its keys hold."""
     match head.shape:
         case Local() | Residues():
             return _Range(0.0, float(IntegerRow(value).quantum), far)  # a bit

@@ -109,8 +109,8 @@ def _feature(feature: Feature) -> Callable[[int], float]:
 
     def at(start: int, stop: int) -> list[float]:
         column = floats((feature,), UNKNOWN_LENGTH, start=start, stop=stop)[:, 0]
-        found: list[float] = column.tolist()
-        return found
+        values: list[float] = column.tolist()
+        return values
 
     match feature:
         case Named("first"):

@@ -38,13 +38,13 @@ def orthonormal(
     rng: np.random.Generator, size: int, count: int, against: Array | None = None
 ) -> Array:
     """`count` random orthonormal rows of `size` numbers, orthogonal to the rows of `against`."""
-    found = np.zeros((0, size)) if against is None else against
-    first = len(found)
+    rows = np.zeros((0, size)) if against is None else against
+    first = len(rows)
     for row in rng.standard_normal((count, size)):
         for _ in range(2):  # once more for what the first pass rounded off
-            row = row - np.einsum("i,ij->j", np.einsum("ij,j->i", found, row), found)
-        found = np.vstack([found, row / np.sqrt(np.sum(row * row))])
-    return found[first:]
+            row = row - np.einsum("i,ij->j", np.einsum("ij,j->i", rows, row), rows)
+        rows = np.vstack([rows, row / np.sqrt(np.sum(row * row))])
+    return rows[first:]
 
 
 def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
@@ -94,11 +94,11 @@ def with_distractors(rng: np.random.Generator, program: Program, depth: int) -> 
     """A program that also computes other formulas, no deeper than `depth`, for no output's sake."""
     draft = Draft.of(program)
     outputs = dict(program.outputs)
-    found, most = 0, DISTRACTORS
+    count, most = 0, DISTRACTORS
     if any(isinstance(signal, Sign) for signal in program.signals):
         depth = most = 1
     for _ in range(TRIES):
-        if found == most:
+        if count == most:
             break
         size = int(rng.integers(2, 6))
         formula = random_formula(rng, size, program.symbols, BOOLEAN - {"true", "false"} | PAST)
@@ -111,8 +111,8 @@ def with_distractors(rng: np.random.Generator, program: Program, depth: int) -> 
         before = len(draft.signals)
         added = _added(draft, other, literal)
         if len(draft.signals) > before:
-            found += 1
-            outputs[f"distractor {found}: {formula}"] = added
+            count += 1
+            outputs[f"distractor {count}: {formula}"] = added
     return draft.finish(outputs)
 
 

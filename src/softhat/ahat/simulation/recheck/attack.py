@@ -32,9 +32,9 @@ def attack(
                 for s in range(symbols)
                 if s != word[k]
             ]
-            found = model.errors(near)
-            if float(found.max()) <= best:
+            errors = model.errors(near)
+            if float(errors.max()) <= best:
                 break
-            word, best = near[int(found.argmax())], float(found.max())
+            word, best = near[int(errors.argmax())], float(errors.max())
         result.append(word)
     return result

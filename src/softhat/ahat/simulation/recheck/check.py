@@ -74,9 +74,9 @@ def _recheck(
     rng = np.random.default_rng(seed)
     longer = lengths if lengths is not None else tuple({(reached + top) // 2, top})
     for n in sorted(n for n in longer if reached < n <= top):
-        found = attack(soft, symbols, n, starts, rng)
-        tried += len(found)
-        failures += _compare(files, soft, found, worst)
+        attacks = attack(soft, symbols, n, starts, rng)
+        tried += len(attacks)
+        failures += _compare(files, soft, attacks, worst)
     return Check(not failures, tuple(failures), tried, reached, worst)
 
 

@@ -108,12 +108,12 @@ def disguise(trunk: Trunk, seed: int) -> Disguised:
         for h in range(n_head):
             (own_head,) = np.flatnonzero(order == h)
             source = int(own_head) if own_head < count else None
-            made = _head(rng, block, source, d_head, layout.d_model, used, basis, ones)
+            head = _head(rng, block, source, d_head, layout.d_model, used, basis, ones)
             for part in range(3):
                 columns = slice(part * d + h * d_head, part * d + (h + 1) * d_head)
-                attn[:, columns], bias[columns] = made.reading[part]
-            proj[h * d_head : (h + 1) * d_head] = made.writing
-            bases.append(made.basis)
+                attn[:, columns], bias[columns] = head.reading[part]
+            proj[h * d_head : (h + 1) * d_head] = head.writing
+            bases.append(head.basis)
         places.append(tuple(int(order[h]) for h in range(count)))
         name = f"transformer.h.{at}"
         neurons, tensor = _neurons(rng, block, hidden, used, basis, ones)
@@ -175,10 +175,10 @@ def _head(
         offsets = [block.c_attn_bias[c].astype(np.float64) for c in columns]
         written = _pairs(block.attn_proj[own], used)
         scored = np.flatnonzero((np.abs(forms[1]).sum(axis=0) + np.abs(offsets[1])) > 0)
-        kept = np.flatnonzero(np.abs(written).sum(axis=1) > 0)
-        for part, rows in enumerate((scored, scored, kept)):
+        valued = np.flatnonzero(np.abs(written).sum(axis=1) > 0)
+        for part, rows in enumerate((scored, scored, valued)):
             forms[part], offsets[part] = forms[part][:, rows], offsets[part][rows]
-        written = written[kept]
+        written = written[valued]
         _balance(forms, offsets)
     d = basis.shape[1]
     reading: list[tuple[Array, Array]] = []
@@ -187,19 +187,19 @@ def _head(
     query_key = space[:rows]
     spare = np.array_split(space[rows:], 2)
     for part in (0, 1):
-        made = forms[part], offsets[part], query_key, spare[part]
-        reading.append(_read(rng, *made, basis, ones, NOISE))
+        placed = forms[part], offsets[part], query_key, spare[part]
+        reading.append(_read(rng, *placed, basis, ones, NOISE))
     space = orthonormal(rng, d_head, d_head)
     values = len(written)
     spare = np.array_split(space[values:], 2)
-    made = forms[2], offsets[2], space[:values], spare[0]
-    reading.append(_read(rng, *made, basis, ones, VALUE_NOISE))
+    placed = forms[2], offsets[2], space[:values], spare[0]
+    reading.append(_read(rng, *placed, basis, ones, VALUE_NOISE))
     writing = product(space[:values].T, product(written, basis))
     if len(spare[1]):
         loud = NOISE * min(1.0, float(np.abs(written).max(initial=1.0 if not values else 0.0)))
         writing = writing + product(spare[1].T, orthonormal(rng, d, len(spare[1]), ones)) * loud
-    found = HeadBasis(as_float32(query_key), as_float32(space[:values]))
-    return _HeadBasis(reading, writing, found)
+    claimed = HeadBasis(as_float32(query_key), as_float32(space[:values]))
+    return _HeadBasis(reading, writing, claimed)
 
 
 def _balance(forms: list[Array], offsets: list[Array]) -> None:

@@ -94,9 +94,9 @@ def disguise(trunk: LlamaTrunk, seed: int) -> DisguisedLlama:
         heads.append(claimed)
         units.append(split)
     embedding = as_float32(product(trunk.embedding.astype(np.float64), basis))
-    made = replace(trunk, embedding=embedding, blocks=tuple(blocks))
+    disguised = replace(trunk, embedding=embedding, blocks=tuple(blocks))
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return DisguisedLlama(made, basis, tuple(values), directions)
+    return DisguisedLlama(disguised, basis, tuple(values), directions)
 
 
 def _sides(block: LlamaMatrices) -> int:
@@ -186,25 +186,25 @@ def _attention(
         value[own.start + read] = _rows(rng, len(read), basis, VALUE_NOISE / size**0.5)
         value[own] = product(space.T, value[own])
         for rows, used in zip(heads, pairs, strict=True):
-            kept = np.flatnonzero(np.abs(block.output[:, rows]).sum(axis=0))
+            valued = np.flatnonzero(np.abs(block.output[:, rows]).sum(axis=0))
             turned = np.zeros((len(used), 2, size))
             for k, p in enumerate(used):
                 turned[k, :, [p, p + half]] = [[cos[p], -sin[p]], [sin[p], cos[p]]]
-            claims = turned.reshape(-1, size), space[kept]
+            claims = turned.reshape(-1, size), space[valued]
             claimed.append(HeadBasis(*map(as_float32, claims)))
             filled = output[:, rows].copy()
             loud = OUTPUT_NOISE * min(1.0, float(np.abs(filled).max(initial=0.0)) or 1.0)
             filled[:, written] = _rows(rng, len(written), basis, loud).T
             output[:, rows] = product(filled, space)
         bases.append(space)
-    made = replace(
+    disguised = replace(
         block,
         query=as_float32(query),
         key=as_float32(key),
         value=as_float32(value),
         output=as_float32(output),
     )
-    return made, tuple(bases), tuple(claimed)
+    return disguised, tuple(bases), tuple(claimed)
 
 
 def _neurons(

@@ -108,7 +108,7 @@ def conjunctions(holds: NDArray[np.bool_], label: str) -> list[Digits]:
 
 
 def _tree(known: NDArray[np.int8], order: range) -> list[Digits]:
-    found: list[Digits] = []
+    paths: list[Digits] = []
     index = np.arange(len(known))
     pending: list[tuple[NDArray[np.int64], Digits]] = [(index, ())]
     while pending:
@@ -117,10 +117,10 @@ def _tree(known: NDArray[np.int8], order: range) -> list[Digits]:
         if not (values > 0).any():
             continue
         if not (values < 0).any():
-            found.append(path)
+            paths.append(path)
             continue
         digit = order[len(path)]
         one = (places >> digit & 1).astype(bool)
         pending.append((places[one], (*path, (digit, True))))
         pending.append((places[~one], (*path, (digit, False))))
-    return found
+    return paths

@@ -48,8 +48,8 @@ FEW_SQUARES, MOST_SQUARES = 1.2e-2, 4e-2
 """Shares of the norm's square that means may have in a disguised checkpoint: in short contexts, and
 in those of 1,000 positions and more, whose means are finer."""
 STEP_SQUARES, STEADY_SQUARES = 1.6, 6e-4
-"""The same, over the context, where positions are looked up later; and where means are taken later
-or logits are stated."""
+"""Stricter bounds on that share. The first, over the context: where later heads look for the latest
+or the previous position. The second: where later heads average, or logits are stated."""
 
 
 @dataclass(frozen=True, slots=True)

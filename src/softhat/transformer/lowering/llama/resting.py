@@ -46,15 +46,15 @@ def _rested(gate: GateStep, ruling: set[Literal]) -> GateStep:
 def negated(terms: Sequence[Term]) -> tuple[Term, ...] | None:
     """Conjunctions of which exactly one holds where none of `terms` does, or None if they are too
     many: a decision tree over the literals."""
-    found: list[Term] = []
+    conjunctions: list[Term] = []
     pending: list[tuple[Sequence[Term], Term]] = [(terms, ())]
     while pending:
         left, path = pending.pop()
         if any(not term for term in left):
             continue
         if not left:
-            found.append(path)
-            if len(found) > MOST_TERMS:
+            conjunctions.append(path)
+            if len(conjunctions) > MOST_TERMS:
                 return None
             continue
         asked = left[0][0].signal
@@ -66,4 +66,4 @@ def negated(terms: Sequence[Term]) -> tuple[Term, ...] | None:
                 if ~given not in term
             ]
             pending.append((rest, (*path, given)))
-    return tuple(found)
+    return tuple(conjunctions)

@@ -97,15 +97,15 @@ class Rotary:
             )
         away = np.arange(1, max(2, self.context))
         lost = np.zeros(len(away))
-        found = []
+        turns = []
         for pair, end in ((0, 2), (1, pi / self.slow**0.5), (2, inf)):
             loss = 1 - np.cos(self.slow ** (pair / 2) * away)
             asked = away < end
             size = 1.05 * float(((2 * DISTANCE_SHARPNESS - lost) / loss)[asked].max(initial=0.0))
             lost += size * loss
             if size:
-                found.append((pair, self.slow ** (pair / 2), size))
-        return tuple(found)
+                turns.append((pair, self.slow ** (pair / 2), size))
+        return tuple(turns)
 
     @property
     def sharpness(self) -> float:

@@ -187,17 +187,17 @@ def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float,
         ]
     layers = layout.schedule.layers
     layer = number - layout.first
-    found: list[tuple[int, PairForm, float, Term | None]] = []
+    clips: list[tuple[int, PairForm, float, Term | None]] = []
     for gate in layers[layer].gates if layer < len(layers) else ():
         for term in gate.terms:
             literals = [
                 bit_of(literal, read(layout.stored, literal.signal, layer + 1).raw)
                 for literal in term
             ]
-            found.append(
+            clips.append(
                 (gate.signal, conjunction(literals), -2.0 if gate.complement else 2.0, term)
             )
-    return found
+    return clips
 
 
 def _digits(digits: Digits) -> list[PairForm]:

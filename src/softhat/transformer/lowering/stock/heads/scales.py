@@ -19,7 +19,7 @@ def decision(layout: LlamaLayout, signal: int) -> float:
 
 
 def content_scale(layout: LlamaLayout, form: PairForm) -> float:
-    """Of what stands on a slow pair."""
+    """The scale of a form that stands on a slow pair."""
     if form == PairForm({ORDINARY: 1.0}):
         largest = max((decision(layout, signal) for signal in layout.counts), default=1.0)
         return key_scale(max(largest / layout.mean_amplitude, layout.rotary.penalty))
