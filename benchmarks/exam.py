@@ -56,7 +56,7 @@ def page(results: Mapping[str, Any], later: Mapping[str, Any]) -> Iterator[str]:
     for method in (*methods.values(), *later["directions"].values()):
         yield f"- {method['title']}: {method['version']}\n"
     yield f"\nQuestions {paper['digest'][:16]}, weights {results['weights'][:16]}"
-    if later is not results:
+    if later["weights"] != results["weights"]:
         yield f"; of several seeds and of directions, weights {later['weights'][:16]}, by a later "
         yield "version of softhat"
     yield ".\n"

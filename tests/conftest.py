@@ -6,7 +6,8 @@ import gc
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 SLOW = [HealthCheck.too_slow]
 settings.register_profile(
@@ -26,9 +27,15 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: Any) 
     return [] if large and collector.config.getoption("markexpr") == "not full" else None
 
 
+@given(st.none())
+def _begin(nothing: None) -> None:
+    """Hypothesis asks the garbage collector, once, who holds its random numbers."""
+
+
 def pytest_collection_finish() -> None:
     """The tests and the modules that they load stay to the end: the garbage collector would walk
-    over their millions of objects again and again."""
+    over their millions of objects again and again. It does not see them once they are frozen."""
+    _begin()
     gc.enable()
     gc.collect()
     gc.freeze()
