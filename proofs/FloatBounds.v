@@ -14,7 +14,18 @@ Definition approx (b : bound) (f x : R) : Prop := Rabs x <= Q2R (fst b) /\ Rabs 
 
 (* rounded up to a multiple of 2^-60, so that fractions stay short *)
 Definition grain : positive := 1152921504606846976.
-Definition up (q : Q) : Q := (Qceiling (q * inject_Z (Zpos grain)) # grain)%Q.
+(* z / d, where most of d is a power of two: shifting is cheaper than dividing *)
+Fixpoint quotient (z : Z) (d : positive) : Z :=
+  match d with xO d => quotient (Z.div2 z) d | xH => z | _ => (z / Zpos d)%Z end.
+Lemma quotient_div d : forall z, quotient z d = (z / Zpos d)%Z.
+Proof.
+  induction d as [d _|d IH|]; intros z; cbn [quotient]; [reflexivity| |symmetry; apply Z.div_1_r].
+  rewrite IH, Z.div2_div, Z.div_div by lia. f_equal.
+Qed.
+Definition ceiling (q : Q) : Z := (- quotient (- Qnum q) (Qden q))%Z.
+Lemma ceiling_Q q : ceiling q = Qceiling q.
+Proof. unfold ceiling. rewrite quotient_div. destruct q. reflexivity. Qed.
+Definition up (q : Q) : Q := (ceiling (q * inject_Z (Zpos grain)) # grain)%Q.
 Definition dust : Q := (1 # grain)%Q.
 Definition ulp : Q := (1 # 16777216)%Q.
 Definition ulp1 : Q := (1001 # 16777216000)%Q.
@@ -22,7 +33,7 @@ Definition most : Q := (inject_Z (Zpos grain) / 2)%Q.
 
 Lemma up_above q : Q2R q <= Q2R (up q).
 Proof.
-  unfold up. set (z := (q * inject_Z (Zpos grain))%Q). assert (C : (z <= inject_Z (Qceiling z))%Q) by apply Qle_ceiling.
+  unfold up. rewrite ceiling_Q. set (z := (q * inject_Z (Zpos grain))%Q). assert (C : (z <= inject_Z (Qceiling z))%Q) by apply Qle_ceiling.
   apply Qle_Rle in C. unfold z in C at 1. rewrite Q2R_mult, !Q2R_Z in C.
   replace (Q2R (Qceiling z # grain)) with (IZR (Qceiling z) / IZR (Zpos grain)) by reflexivity.
   assert (P : 0 < IZR (Zpos grain)) by (unfold grain; lra).
@@ -61,18 +72,19 @@ Definition fits_in (q : Q) : bool := Qle_bool q most.
 Definition product_bound (a b : bound) : option bound :=
   let s := ((fst a + snd a) * (fst b + snd b))%Q in
   if fits_in s then
-    Some (fst a * fst b, up (snd a * (fst b + snd b) + fst a * snd b + ulp * s + dust))%Q
+    Some (Qred (fst a * fst b), up (snd a * (fst b + snd b) + fst a * snd b + ulp * s + dust))%Q
   else None.
 
 Lemma approx_product a b r f x g y z : product_bound a b = Some r -> approx a f x -> approx b g y ->
   product f g z -> approx r z (x * y).
 Proof.
-  unfold product_bound. destruct (fits_in _) eqn:Ok; [|discriminate]. intros E Ha Hb Hz. injection E as <-.
+  unfold product_bound. destruct (fits_in _) eqn:Ok; [|discriminate]. intros E Ha Hb Hz.
+  apply (f_equal (fun o => match o with Some s => s | None => r end)) in E. cbn beta iota in E. subst r.
   apply Qle_bool_R in Ok. rewrite Q2R_most in Ok.
   pose proof (approx_pos _ _ _ Ha) as [A1 A2]. pose proof (approx_pos _ _ _ Hb) as [B1 B2].
   pose proof (approx_size _ _ _ Ha) as Sa. pose proof (approx_size _ _ _ Hb) as Sb.
   destruct Ha as [Ma Ea], Hb as [Mb Eb]. split; cbn [fst snd].
-  - rewrite Q2R_mult, Rabs_mult. pose proof (Rabs_pos x). pose proof (Rabs_pos y). apply Rmult_le_compat; lra.
+  - rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_mult, Rabs_mult. pose proof (Rabs_pos x). pose proof (Rabs_pos y). apply Rmult_le_compat; lra.
   - eapply Rle_trans; [|apply up_above].
     rewrite Q2R_mult, !Q2R_plus in Ok. rewrite !Q2R_plus, !Q2R_mult, !Q2R_plus, Q2R_ulp, Q2R_dust.
     set (M1 := Q2R (fst a)) in *. set (E1 := Q2R (snd a)) in *. set (M2 := Q2R (fst b)) in *. set (E2 := Q2R (snd b)) in *.
@@ -98,7 +110,15 @@ Lemma approxes_app bs fs xs bs' fs' xs' : approxes bs fs xs -> approxes bs' fs' 
   approxes (bs ++ bs') (fs ++ fs') (xs ++ xs').
 Proof. intros H H'. induction H; cbn; [exact H'|constructor; assumption]. Qed.
 
-Definition add_up (qs : list Q) : Q := fold_right Qplus 0%Q qs.
+(* Fractions over one denominator keep it: Qplus would multiply denominators, once for each term. *)
+Definition fraction_sum (a b : Q) : Q :=
+  if Pos.eqb (Qden a) (Qden b) then (Qnum a + Qnum b # Qden a)%Q else Qred (a + b).
+Lemma Q2R_sum a b : Q2R (fraction_sum a b) = Q2R a + Q2R b.
+Proof.
+  rewrite <- Q2R_plus. apply Qeq_eqR. unfold fraction_sum. destruct (Pos.eqb_spec (Qden a) (Qden b)) as [E|_]; [|apply Qred_correct].
+  destruct a as [x d], b as [y e]. cbn [Qnum Qden] in *. subst e. unfold Qeq. cbn. rewrite Pos2Z.inj_mul. ring.
+Qed.
+Definition add_up (qs : list Q) : Q := fold_right fraction_sum 0%Q qs.
 Definition sum_bound (bs : list bound) : option bound :=
   let M := add_up (map fst bs) in
   let E := add_up (map snd bs) in
@@ -115,7 +135,7 @@ Proof.
   - unfold add_up, size, total. cbn [map fold_right]. rewrite Q2R_0, Rminus_0_r, Rabs_R0.
     repeat split; lra.
   - pose proof (approx_size _ _ _ H) as S. destruct H as [M E]. cbn [map add_up fold_right length].
-    fold (add_up (map fst bs)) (add_up (map snd bs)). rewrite !Q2R_plus.
+    fold (add_up (map fst bs)) (add_up (map snd bs)). rewrite !Q2R_sum.
     split; [lia|]. change (total (x :: xs)) with (x + total xs). change (total (f :: fs)) with (f + total fs).
     change (size (f :: fs)) with (Rabs f + size fs). split; [|split].
     + eapply Rle_trans; [apply Rabs_triang|]. lra.

@@ -470,7 +470,7 @@ Proof.
         split; [destruct (plain (fst x)); lra|]. intros In_. rewrite (B In_). specialize (H2 i In_). cbn beta in H2. lra.
       - destruct H. }
     destruct L as (e & Ee & E1 & E2). unfold term_off in *. cbn [map add_up fold_right]. fold (add_up (map (literal_off l b) t)).
-    rewrite Q2R_plus, Ee. cbn [map real_form fst snd]. fold (real_form (map (fun x => (snd x, sign_of (fst x))) t)).
+    rewrite Q2R_sum, Ee. cbn [map real_form fst snd]. fold (real_form (map (fun x => (snd x, sign_of (fst x))) t)).
     cbn [Transformer.dot]. set (D := dot (real_form (map (fun x => (snd x, sign_of (fst x))) t)) (X i)) in *.
     set (S := Q2R (add_up (map (literal_off l b) t))) in *.
     assert (Pos : Q2R (sign_of (fst x)) * X i (snd x) - INR (positives (x :: t))
@@ -598,7 +598,7 @@ Proof.
   intros H Hi E. unfold high_of in E. step E. injection E as <-. apply every_spec in E0.
   induction E0 as [|e q f qs Ee Es IH]; [cbn; rewrite Q2R_0; lra|].
   step Ee. injection Ee as <-. destruct e as [c a]. cbn [fst snd] in *. rewrite dot_cons.
-  cbn [add_up fold_right]. fold (add_up qs). rewrite Q2R_plus.
+  cbn [add_up fold_right]. fold (add_up qs). rewrite Q2R_sum.
   pose proof (range_in l b X c p0 i H Hi E) as R. apply Rplus_le_compat; [|exact IH].
   destruct (Qle_bool 0 a) eqn:S; rewrite Q2R_mult.
   - apply Qle_bool_R in S. rewrite Q2R_0 in S. apply Rmult_le_compat_l; lra.
@@ -839,7 +839,7 @@ Proof. destruct b; [exists 1%Z|exists 0%Z]; reflexivity. Qed.
 Lemma add_up_nonneg qs : 0 <= Q2R (add_up (map Qabs qs)).
 Proof.
   induction qs as [|q qs IH]; [cbn; rewrite Q2R_0; lra|]. cbn [map add_up fold_right].
-  fold (add_up (map Qabs qs)). rewrite Q2R_plus, Q2R_abs. pose proof (Rabs_pos (Q2R q)). lra.
+  fold (add_up (map Qabs qs)). rewrite Q2R_sum, Q2R_abs. pose proof (Rabs_pos (Q2R q)). lra.
 Qed.
 
 Section Embedding.
@@ -894,7 +894,7 @@ Proof.
   { assert (Big : (Q2R (len longest) + 1) * Q2R (add_up (map Qabs cols)) <= 16777216) by lra.
     clear A E Ws We B T0 toks Wb Wf. subst cols. induction Ft as [|f t fs ts Hp Hts IH]; cbn [map add_up fold_right] in *.
     - rewrite Q2R_0. unfold size, total. cbn. repeat split; try constructor; lra.
-    - fold (add_up (map Qabs (map (fun f => Model.entry (snd f) c) fs))) in *. rewrite Q2R_plus, Q2R_abs in *.
+    - fold (add_up (map Qabs (map (fun f => Model.entry (snd f) c) fs))) in *. rewrite Q2R_sum, Q2R_abs in *.
       set (rest := Q2R (add_up (map Qabs (map (fun f => Model.entry (snd f) c) fs)))) in *.
       assert (R0 : 0 <= rest) by apply add_up_nonneg. pose proof (Rabs_pos (Q2R (Model.entry (snd f) c))) as E0.
       set (L := Q2R (len longest) + 1) in *. set (e := Rabs (Q2R (Model.entry (snd f) c))) in *.
@@ -917,11 +917,11 @@ Proof.
     assert (App : forall a b, Q2R (add_up (map Qabs (a ++ b))) = Q2R (add_up (map Qabs a)) + Q2R (add_up (map Qabs b))).
     { intros a b. unfold add_up. induction a as [|x a IH]; cbn [app map fold_right].
       - rewrite Q2R_0. ring.
-      - rewrite !Q2R_plus, IH. ring. }
+      - rewrite !Q2R_sum, IH. ring. }
     unfold toks. rewrite App.
     assert (End : Q2R (add_up (map Qabs [Model.entry (bos m) c; Model.entry (eos m) c]))
       = Rabs (Q2R (Model.entry (bos m) c)) + Rabs (Q2R (Model.entry (eos m) c))).
-    { unfold add_up. cbn [map fold_right]. rewrite !Q2R_plus, !Q2R_abs, Q2R_0. ring. }
+    { unfold add_up. cbn [map fold_right]. rewrite !Q2R_sum, !Q2R_abs, Q2R_0. ring. }
     rewrite End. split.
     - apply Forall_app. split; [|apply Forall_app; split].
       + apply Forall_forall. intros x I. apply in_map_iff in I as (a & <- & I). apply filter_In in I as [I _].
@@ -937,7 +937,7 @@ Proof.
                    <= Q2R (add_up (map Qabs (map (fun a => Model.entry (nth a (embedding m) []) c) l)))).
       { intros l. induction l as [|a l IH]; [unfold size, total, add_up; cbn [map filter fold_right]; rewrite Q2R_0; lra|].
         cbn [map filter add_up fold_right]. fold (add_up (map Qabs (map (fun a => Model.entry (nth a (embedding m) []) c) l))).
-        rewrite Q2R_plus, Q2R_abs. pose proof (Rabs_pos (Q2R (Model.entry (nth a (embedding m) []) c))).
+        rewrite Q2R_sum, Q2R_abs. pose proof (Rabs_pos (Q2R (Model.entry (nth a (embedding m) []) c))).
         destruct (inside n j && w j a); [|lra]. cbn [map]. change (size (?x :: ?t)) with (Rabs x + size t). lra. }
       specialize (S3 (seq 0 (symbols m))). lra. }
   destruct Tw as [Tw Ts].

@@ -394,8 +394,10 @@ Proof.
     assert (X2 : A j <= exp h * exp (t j)) by (unfold A; rewrite <- exp_plus; apply exp_le; lra).
     assert (X3 : exp (t j) <= 1) by (rewrite <- exp_0; apply exp_le, Tn).
     pose proof (exp_pos (t j)) as Xp. pose proof (exp_pos h) as Hp. assert (Ap : 0 < A j) by apply exp_pos.
-    split; [exact Ap|]. split; [exact E0|]. fold w1 in Ed. split; [unfold c; nra|]. split.
-    - assert (Lo : exp (t j) <= (1 + / 524288) * (e j + w1)) by nra. unfold c.
+    split; [exact Ap|]. split; [exact E0|]. fold w1 in Ed. split; [|split].
+    - assert ((1 + / 524288) * exp (t j) <= (1 + / 524288) * (exp h * A j)) by (apply Rmult_le_compat_l; lra).
+      unfold c. lra.
+    - assert (Lo : exp (t j) <= (1 + / 524288) * (e j + w1)) by lra. unfold c.
       eapply Rle_trans; [exact X2|]. rewrite Rmult_assoc. apply Rmult_le_compat_l; lra.
     - lra. }
   (* the sums *)
@@ -413,16 +415,20 @@ Proof.
   { unfold size, D. rewrite map_map. apply total_map_ext. intros j Hj. apply Rabs_pos_eq, (Aj j Hj). }
   destruct (any_order _ _ Hd) as [Bd _]; [rewrite Sz; unfold large; lra|apply Len|].
   rewrite Sz, Lm in Bd. fold D om in Bd.
-  assert (Bd' : Rabs (d - D) <= (theta + 2 * om) * D) by (eapply Rle_trans; [exact Bd|]; nra).
+  assert (Bd' : Rabs (d - D) <= (theta + 2 * om) * D).
+  { assert (((1 + u) ^ (length ks - 1) - 1) * D <= theta * D) by (apply Rmult_le_compat_r; lra).
+    assert (om * (99 / 100) <= om * D) by (apply Rmult_le_compat_l; lra). lra. }
   pose (th := (theta + 2 * om) * (1 + 2 * (theta + 2 * om))).
   assert (Sm : 2 * om <= / large).
   { unfold large in *. lra. }
   assert (Dp : 0 < d).
-  { apply Rabs_le_inv in Bd'. assert (theta + 2 * om <= / 2) by (unfold large in Sm; lra). nra. }
+  { apply Rabs_le_inv in Bd'. assert (theta + 2 * om <= / 2) by (unfold large in Sm; lra).
+    assert ((theta + 2 * om) * D <= / 2 * D) by (apply Rmult_le_compat_r; lra). lra. }
   assert (Rt : Rabs (D / d - 1) <= th).
   { apply (ratio_near D d (theta + 2 * om)); [exact Dp|lra|exact Bd'|unfold large in Sm; lra|lra]. }
   assert (Thb : 0 <= th <= 101 / 100 * theta + / (large / 2)).
-  { unfold th. unfold large in *. split; [nra|]. assert (theta + 2 * om <= / 500) by lra. nra. }
+  { unfold th. unfold large in *. split; [apply Rmult_le_pos; lra|].
+    apply Rle_trans with ((theta + 2 * om) * (1 + 2 * / 500)); [apply Rmult_le_compat_l|]; lra. }
   pose (a := fun j => e j / D).
   assert (A0 : forall j, In j ks -> 0 <= a j).
   { intros j Hj. apply Rmult_le_pos; [apply (Aj j Hj)|left; apply Rinv_0_lt_compat; lra]. }
@@ -464,17 +470,19 @@ Proof.
     assert (Lo : aa <= c * (D + n * w1)).
     { unfold D, n. rewrite <- (total_map_const w1 ks), <- total_map_plus, <- total_map_scal. apply total_map_le.
       intros j Hj. apply (Aj j Hj). }
-    assert (Nw : 0 <= n * w1 <= / (large * 1048576)) by (split; nra).
+    assert (Nw : 0 <= n * w1 <= / (large * 1048576)).
+    { split; [apply Rmult_le_pos; lra|]. apply Rle_trans with (8192 * w1); [apply Rmult_le_compat_r; lra|exact W2]. }
     assert (Total : total (map (fun j => a j * X j) ks) = total (map (fun j => e j * X j) ks) / D).
     { rewrite (total_map_ext _ (fun j => / D * (e j * X j))) by (intros; unfold a, Rdiv; ring).
       rewrite total_map_scal. unfold Rdiv. ring. }
     rewrite Total. fold r. apply Rmult_le_reg_r with D; [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra.
     rewrite Rmult_1_r. eapply Rle_trans; [exact Up|]. rewrite Pa. unfold Rdiv.
     assert (X1 : c * (r * aa) <= r * / (1 - y) * (D + n * w1)).
-    { apply Rle_trans with (r * (c * c) * (D + n * w1)); [|apply Rmult_le_compat_r; nra].
+    { apply Rle_trans with (r * (c * c) * (D + n * w1)); [|apply Rmult_le_compat_r; [lra|apply Rmult_le_compat_l; [lra|exact C2]]].
       replace (r * (c * c) * (D + n * w1)) with (c * (r * (c * (D + n * w1)))) by ring.
       apply Rmult_le_compat_l; [lra|]. apply Rmult_le_compat_l; lra. }
-    assert (X2 : r * / (1 - y) * (n * w1) <= 2 * (n * w1)) by (apply Rmult_le_compat_r; nra).
+    assert (X2 : r * / (1 - y) * (n * w1) <= 1 * 2 * (n * w1)).
+    { apply Rmult_le_compat_r; [lra|]. apply Rmult_le_compat; [lra|left; apply Rinv_0_lt_compat; lra|lra|exact Inv]. }
     unfold large in *. lra. }
   destruct (Share V) as [F1 R0]; [intros j Hj; apply (Values j Hj)|]. fold f share in F1. fold share in R0.
   destruct (Share (fun j => 1 - V j)) as [F2 _].
@@ -496,14 +504,18 @@ Proof.
   { intros j Hj. destruct (Aj j Hj) as (_ & E0 & _ & _ & E2).
     assert (Q : e j / d = a j * (D / d)) by (unfold a; field; lra).
     assert (Q0 : 0 <= e j / d) by (apply Rmult_le_pos; [exact E0|left; apply Rinv_0_lt_compat, Dp]).
-    pose proof (A0 j Hj) as Aa. pose proof (Aone j Hj) as Ab. apply Rabs_le_inv in Rt.
+    pose proof (A0 j Hj) as Aa. pose proof (Aone j Hj) as Ab.
     assert (Qb : Rabs (e j / d - a j) <= th * a j).
-    { rewrite Q. replace (a j * (D / d) - a j) with (a j * (D / d - 1)) by ring. apply Rabs_le. nra. }
-    assert (Q2 : e j / d <= 2 * a j) by (rewrite Q; unfold large in *; nra).
+    { rewrite Q. replace (a j * (D / d) - a j) with (a j * (D / d - 1)) by ring.
+      rewrite Rabs_mult, (Rabs_pos_eq (a j) Aa), Rmult_comm. apply Rmult_le_compat_r; assumption. }
+    assert (Q2 : e j / d <= 2 * a j).
+    { rewrite Q, Rmult_comm. apply Rmult_le_compat_r; [exact Aa|]. apply Rabs_le_inv in Rt. unfold large in Thb. lra. }
     assert (Z : w j = fl (e j / d)) by (apply no_overflow; [rewrite Rabs_pos_eq by exact Q0; unfold huge; lra|apply Hw, Hj]).
     split; [rewrite Z; apply fl_nonneg, Q0|]. pose proof (any_error (e j / d)) as E. rewrite <- Z, (Rabs_pos_eq _ Q0) in E.
     replace (w j - a j) with ((w j - e j / d) + (e j / d - a j)) by ring.
-    eapply Rle_trans; [apply Rabs_triang|]. unfold large in *. nra. }
+    eapply Rle_trans; [apply Rabs_triang|].
+    assert (th * a j <= (101 / 100 * theta + / (large / 2)) * a j) by (apply Rmult_le_compat_r; lra).
+    assert (0 <= theta * a j) by (apply Rmult_le_pos; lra). unfold u, large in *. lra. }
   assert (Zj : forall j, In j ks -> Rabs (z j - a j * V j) <= (116 / 100 * theta + / 3000000 + nu) * a j + 4 * tiny /\
                 Rmax 0 (- z j) <= 3 / 2 * nu * a j + 4 * tiny).
   { intros j Hj. destruct (W j Hj) as [W0 Wd]. destruct (Values j Hj) as [V01 Vd].

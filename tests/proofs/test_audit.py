@@ -138,14 +138,18 @@ PLANTS = {
 }  # fmt: skip
 
 
-def _made(plant: Plant, folder: Path) -> subprocess.CompletedProcess[str]:
-    for name in ("audit.py", "Makefile"):
+def _planted(plant: Plant, folder: Path) -> None:
+    for name in ("audit.py", "locked.py", "Makefile"):
         shutil.copy(PROOFS / name, folder / name)
     (folder / "_CoqProject").write_text(plant.project)
     (folder / "Planted.v").write_text(plant.source)
     for name, text in plant.others:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+
+
+def _made(plant: Plant, folder: Path) -> subprocess.CompletedProcess[str]:
+    _planted(plant, folder)
     command = ["env", *plant.environment, "make", "-C", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -155,6 +159,16 @@ def test_an_honest_proof_passes(tmp_path: Path) -> None:
     done = _made(Plant(HONEST), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 theorems in 1 files, 0 admitted" in done.stdout
+
+
+def test_two_builds_at_once_do_the_work_once(tmp_path: Path) -> None:
+    needs_coq()
+    _planted(Plant(HONEST), tmp_path)
+    command = ["make", "-C", str(tmp_path), "build"]
+    builds = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [build.communicate()[0] for build in builds]
+    assert [build.returncode for build in builds] == [0, 0]
+    assert "".join(said).count("COQC Planted.v") == 1
 
 
 @pytest.mark.parametrize("name", every(4, PLANTS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,17 @@ def test_the_theorem_and_its_length() -> None:
     verdict = ask(theorem(several))
     assert verdict.accepted, verdict.text
     assert verdict.binary32 == 8190
+
+
+def test_a_wide_program_has_the_theorem() -> None:
+    """Thirty formulas side by side: fractions stay short, however many signals there are."""
+    needs_coq()
+    texts = {f"{x}{y}": f"({x} S {y}) & Y {x}" for x, y in permutations("abcdef", 2)}
+    model = softhat.compile(texts, alphabet="abcdef")
+    assert len(model.program.signals) > 64
+    verdict = ask(theorem(model))
+    assert verdict.accepted, verdict.text
+    assert verdict.binary32 >= 256
 
 
 def test_counting_has_no_theorem_in_floats() -> None:

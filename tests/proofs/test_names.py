@@ -69,6 +69,7 @@ def test_every_bound_in_the_docs_cites_its_theorem() -> None:
         assert _citations(row) or UNCHECKED in row, row
 
 
+@pytest.mark.full  # `make proofs` ends with this audit
 def test_the_axioms_are_those_of_the_reals() -> None:
     needs_coq()
     audit = subprocess.run(

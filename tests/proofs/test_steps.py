@@ -19,6 +19,7 @@ from tests.frontends.machines.collection import CASES
 from tests.proofs import steps
 from tests.proofs.coq import needs_coq
 from tests.proofs.steps import IMPORTS, MOST, accepted, claims
+from tests.slices import every
 
 Case = tuple[str, str]
 """A construction, and what Coq has to find the same."""
@@ -122,7 +123,7 @@ def random_cases(kind: str, seed: int, count: int) -> list[Case]:
     return [KINDS[kind](rng, at) for at in range(count)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", every(2, KINDS))
 def test_random_machines(kind: str, tmp_path: Path) -> None:
     needs_coq()
     assert all_accepted(random_cases(kind, 0, 3), tmp_path)

@@ -15,24 +15,28 @@ from softhat.export.coq.theorem import theorem
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path / "softhat" / "coq"
+    return tmp_path / "softhat" / "theorems"
 
 
 def test_a_record_is_about_one_model() -> None:
     model, other = (softhat.compile(text, alphabet="abc") for text in ("!c S a", "!b S a"))
-    assert not records.is_machine_checked(model)
-    records.remember(theorem(model))
-    assert records.is_machine_checked(model) and not records.is_machine_checked(other)
+    assert records.machine_checked(model) is None
+    records.remember(theorem(model), 8190)
+    assert records.machine_checked(model) == 8190 and records.machine_checked(other) is None
     cold = softhat.compile("!c S a", alphabet="abc", attention="temperature")
-    assert not records.is_machine_checked(cold)
+    assert records.machine_checked(cold) is None
 
 
 def test_a_record_that_somebody_else_wrote_is_none(own_folder: Path) -> None:
     model = softhat.compile("!c S a", alphabet="abc")
-    records.remember(theorem(model))
+    records.remember(theorem(model), 512)
     (file,) = own_folder.iterdir()
-    file.write_text("0" * 64)
-    assert not records.is_machine_checked(model)
+    signed = file.read_text().partition(" ")[2]
+    for forged in ("0" * 64, signed, f"512 {'0' * 64}", f"8190 {signed}", f"{signed} 512", ""):
+        file.write_text(forged)
+        assert records.machine_checked(model) is None
+    file.write_text(f"512 {signed}")
+    assert records.machine_checked(model) == 512
 
 
 def test_badges_say_who_says_it() -> None:
@@ -40,7 +44,11 @@ def test_badges_say_who_says_it() -> None:
     lengths = model.certificate.max_length
     (checker,) = badges(model, lengths)
     assert checker == f"in float32, to length {lengths['float32']:,}: by softhat's checker"
-    records.remember(theorem(model))
+    records.remember(theorem(model), 0)
     coq, same = badges(model, lengths)
     assert coq == "in the reals, for every length: machine-checked by Coq" and same == checker
+    records.remember(theorem(model), 8190)
+    floats = "in float32, to length 8,190: machine-checked by Coq"
+    assert badges(model, lengths) == [coq, floats, checker]
+    assert badges(model, {"float32": 8190}) == [coq, floats]
     assert badges(model, lengths, void=True) == []

@@ -1,7 +1,8 @@
 """Which theorems Coq has accepted on this machine.
 
-A record is named after the digest of the theorem's file, which holds the formula and every weight,
-and is signed with the user's key: so it says nothing about another model, and nobody else can write
+A record is named after the digest of the theorem's file, which holds the formula and every weight.
+It states the length to which Coq accepted the theorem in binary32, and is signed with the user's
+key: so it says nothing about another model, and nobody else can write
 one. It is for display. What counts is that anybody can have Coq check the file again.
 """
 
@@ -18,29 +19,31 @@ from softhat.io.files.keys import is_signed, signature
 from softhat.models.model import Model
 
 
-def remember(text: str) -> None:
-    """Coq has accepted this file."""
+def remember(text: str, binary32: int) -> None:
+    """Coq has accepted this file, and its theorem in binary32 to this length (0: it has none)."""
     digest = _digest(text)
-    signed = signature(digest.encode())
+    signed = signature(_claim(digest, str(binary32)))
     if signed is None:
         return
     try:
         _folder().mkdir(parents=True, exist_ok=True)
-        write_file(_folder() / digest, signed.encode())
+        write_file(_folder() / digest, f"{binary32} {signed}".encode())
     except (SofthatError, OSError):
         return  # without a record Coq is asked again next time
 
 
-def is_machine_checked(model: Model) -> bool:
-    """Has Coq accepted the theorem about this very model here?"""
+def machine_checked(model: Model) -> int | None:
+    """The length to which Coq has accepted this very model in binary32, here: 0 if it accepted it
+    in the reals alone. None if it has accepted nothing."""
     if not count():
-        return False
+        return None
     try:
         digest = _digest(theorem(model))
         stated = (_folder() / digest).read_text(encoding="utf-8")
     except (SofthatError, OSError, UnicodeDecodeError):
-        return False
-    return is_signed(digest.encode(), stated)
+        return None
+    binary32, _, signed = stated.partition(" ")
+    return int(binary32) if is_signed(_claim(digest, binary32), signed) else None
 
 
 def count() -> int:
@@ -51,10 +54,14 @@ def count() -> int:
         return 0
 
 
+def _claim(digest: str, binary32: str) -> bytes:
+    return f"{digest} {binary32}".encode()
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "softhat" / "coq"
+    return Path(base) / "softhat" / "theorems"
