@@ -1,6 +1,7 @@
 """Simulation of AHATs: soundness, tightness, β against the least that works, proved gaps, time.
 
-`python benchmarks/ahat.py [--quick]`. Exit code 1 if a goal is missed.
+`python benchmarks/ahat.py [--quick | --before [JOB …]]`. Exit code 1 if a goal is missed.
+`--before` only compares the times of jobs with an earlier commit's, and keeps that table.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +21,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import numpy as np
+import report
+from against import SORT_IN_FLOAT32, seconds, to_a_length
 
 import softhat
 from softhat.ahat import Builder, Expr
@@ -31,6 +35,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.lengths import Lengths
 from softhat.ahat.words import all_words
+from softhat.models.bench.tables import BenchTable
 from tests.ahat import running
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
 
@@ -157,43 +162,67 @@ def temperatures() -> list[tuple[str, float, float]]:
     return result
 
 
-BEFORE = "7a875f0"  # the last commit without laws
-CASES = {"last-token": (256, 10.0), "induction-latest": (32, 5.0)}  # to which length; goal
-TIMED = """
-import sys, time, softhat
-from softhat.ahat.gallery import GALLERY
-model, longest = GALLERY[sys.argv[1]](), int(sys.argv[2])
-start = time.process_time()
-softhat.simulate(model, max_length=longest).certificate
-print(time.process_time() - start)
+BEFORE = "c8a61cb"
+TWO_LAYERS = """
+from fractions import Fraction
+from softhat.ahat import Builder, Expr
+b = Builder("ab")
+def layer(values):
+    for k, value in enumerate(values, 1):
+        score = [(2 * k, b.position("i")), (-1, b.position("i^2"))]
+        yield sum(b.head("none", value={f"{k}": value}, score=score).values(), Expr())
+total = sum(layer(list(layer([b.token("a")] * 8))), Expr())
+b.output(total * Fraction(1, 8) - Fraction(1, 3))
+softhat.simulate(b.build(), max_length=12).certificate
 """
+SLOW = {
+    "most-frequent-symbol to 16": to_a_length("most-frequent-symbol", 16),
+    "most-frequent-symbol to 32": to_a_length("most-frequent-symbol", 32),
+    "dyck-argmin to 32": to_a_length("dyck-argmin", 32),
+    "dyck-argmin to 64": to_a_length("dyck-argmin", 64),
+    "induction-average to 32": to_a_length("induction-average", 32),
+    "bounded-dyck-2 to 16": to_a_length("bounded-dyck-2", 16),
+    "induction-latest to 32": to_a_length("induction-latest", 32),
+    "induction-latest to 64": to_a_length("induction-latest", 64),
+    "induction-latest to 128": to_a_length("induction-latest", 128),
+    "sort in float32, every length": SORT_IN_FLOAT32,
+    "two layers of eight heads, to 12": TWO_LAYERS,
+}
+"""What took long at the commit before: to simulate and to certify."""
 
 
-def timed(source: Path, name: str, longest: int) -> float:
-    """Seconds to simulate and certify, with the package of a source tree."""
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    command = [sys.executable, "-c", TIMED, name, str(longest)]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return float(found.stdout)
-
-
-def speed() -> list[tuple[str, float, float]]:
-    """Finite lengths against the commit before, in one run; every length; large models."""
+def against_before(wanted: Sequence[str] = ()) -> list[tuple[str, float, float]]:
+    """Those jobs, or the wanted ones, at the commit before and now, in turns; the table is kept
+    for the page."""
     root = Path(__file__).resolve().parent.parent
-    result: list[tuple[str, float, float]] = []
+    rows: list[tuple[str, float, float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "before"
         git = ["git", "-C", str(root), "worktree"]
-        subprocess.run(
-            [*git, "add", "--detach", str(tree), BEFORE], check=True, capture_output=True
-        )
+        subprocess.run([*git, "add", "--quiet", "--detach", str(tree), BEFORE], check=True)
         try:
-            for name, (longest, goal) in CASES.items():
-                before, now = (timed(t / "src", name, longest) for t in (tree, root))
-                what = f"{name} to {longest}: {before:.1f} s before, {now:.1f} s now; now / before"
-                result.append((what, now / before, 1 / goal))
+            for name in (name for name in SLOW if not wanted or name in wanted):
+                job = SLOW[name]
+                before, now = seconds(tree, job, 1), seconds(root, job, 1)
+                rows.append((name, round(before, 2), round(now, 2), round(before / now, 1)))
+                print(*rows[-1], flush=True)
         finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True, capture_output=True)
+            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
+    note = "Simulation and certificate, ε = 0.001, each once in a process of its own, in turns."
+    columns = ("model", f"{BEFORE}, s", "now, s", "times as fast")
+    report.keep(
+        [
+            BenchTable(
+                "Hard attention simulated, against an earlier commit", columns, tuple(rows), note
+            )
+        ]
+    )
+    return [(f"{name}: now / before", now / before, 0.2) for name, before, now, _ in rows]
+
+
+def speed() -> list[tuple[str, float, float]]:
+    """Every length; large models."""
+    result: list[tuple[str, float, float]] = []
     slowest = 0.0
     for make in GALLERY.values():
         model = make()
@@ -244,13 +273,15 @@ def wide_alphabet(size: int) -> AHAT:
 
 def main() -> int:
     quick = "--quick" in sys.argv
-    parts = (
+    parts: tuple[Callable[[], list[tuple[str, float, float]]], ...] = (
         lambda: tightness(100 if quick else 400),
         lambda: gaps(60 if quick else 300),
         lambda: looseness(60 if quick else 300),
         temperatures,
-        *(() if quick else (speed,)),
+        *(() if quick else (speed, against_before)),
     )
+    if "--before" in sys.argv[1:2]:
+        parts = (lambda: against_before(sys.argv[2:]),)
     missed = 0
     for part in parts:
         for what, value, goal in part():

@@ -181,7 +181,7 @@ def exact_betas(s: Simulation, n: int) -> dict[tuple[int, int], Fraction]:
     return {name: Fraction(law.at(n)) for name, law in s.every_law.items()}
 
 
-@pytest.mark.parametrize("formula", every(6, OPERATORS))
+@pytest.mark.parametrize("formula", every(12, OPERATORS))
 def test_every_operator_is_simulated_at_every_length(formula: str) -> None:
     simulated(formula, 4, (11,), 1)
 

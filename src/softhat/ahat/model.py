@@ -9,8 +9,9 @@ Sublayers have residual connections; a row without keys gives 0; the model's val
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -67,7 +68,7 @@ class Layer:
     feed_forward: FeedForward | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AHAT:
     """The whole model. `embedding` has one vector a symbol, in the alphabet's order."""
 
@@ -82,6 +83,15 @@ class AHAT:
     output_bias: Fraction
     names: tuple[str, ...] = ()  # of the coordinates, for people
     eos_embedding: Vector | None = None  # of `<eos>` at position n+1, if there is one
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Computed once: what is known of a model is kept by it, and hashes of fractions take
+        long."""
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
     @property
     def d_model(self) -> int:

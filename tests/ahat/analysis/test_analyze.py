@@ -16,7 +16,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.words import all_words
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_model
-from tests.slices import every
+from tests.slices import every, sizes
 
 
 def test_golden_previous_token() -> None:
@@ -231,8 +231,9 @@ def test_an_interruption_keeps_proved_lengths(monkeypatch: pytest.MonkeyPatch) -
     assert any("interrupted" in note for note in r.notes)
 
 
-def test_a_long_word() -> None:
-    r = softhat.analyze(GALLERY["first-token"](), words=["ab" * 400])
+@pytest.mark.parametrize("count", sizes(100, 400))
+def test_a_long_word(count: int) -> None:
+    r = softhat.analyze(GALLERY["first-token"](), words=["ab" * count])
     assert r.min_gap[0, 0] == 1
     with pytest.raises(softhat.SofthatError, match="shorter words"):
         softhat.analyze(GALLERY["dyck-argmin"](), words=["()" * 2500])

@@ -20,6 +20,7 @@ from softhat.ahat.model import AHAT
 from softhat.numbers.laws import Law
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep, random_model, random_program, random_tieless
+from tests.slices import sizes
 
 MAKERS = (
     random_model,
@@ -48,9 +49,10 @@ def true_gaps(model: AHAT, n: int) -> dict[tuple[int, int], tuple[Fraction | flo
     return found
 
 
-def test_never_above_the_gap_by_definition() -> None:
+@pytest.mark.parametrize("count", sizes(15, 30))
+def test_never_above_the_gap_by_definition(count: int) -> None:
     rng = random.Random(31)
-    for k in range(30):
+    for k in range(count):
         model = MAKERS[k % len(MAKERS)](rng)
         laws = gap_laws(model)
         for n in range(1, 4):
@@ -75,8 +77,9 @@ def check(seed: int, models: int) -> None:
                 assert not (laws.tieless[name] and tally.several[name])
 
 
-def test_never_above_the_gap() -> None:
-    check(5, 60)
+@pytest.mark.parametrize("count", sizes(30, 60))
+def test_never_above_the_gap(count: int) -> None:
+    check(5, count)
 
 
 @pytest.mark.full
@@ -109,10 +112,11 @@ def test_laws_of_the_gallery(place: tuple[str, tuple[int, int]], text: str) -> N
     assert law.text == text
 
 
-def test_tight_on_the_gallery_at_length_8() -> None:
+@pytest.mark.parametrize("step", sizes(3, 1))
+def test_tight_on_the_gallery_at_length_8(step: int) -> None:
     """Within 3 times of the true gap for at least 80 % of the heads that are not uniform."""
     ratios = []
-    for name in GALLERY:
+    for name in list(GALLERY)[::step]:
         model = GALLERY[name]()
         n = min(8, model.longest or 8, int(math.log(40_000) / math.log(len(model.alphabet))))
         gaps = row_tally(model, n, 1e-3).gaps[n]

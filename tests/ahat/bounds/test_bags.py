@@ -13,9 +13,11 @@ from softhat.ahat import Builder
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.bounds.bags import Bags, all_bags, bags_of
 from softhat.ahat.builder import Expr
+from softhat.ahat.exact import run
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, BOS
 from softhat.ahat.words import all_words
+from softhat.numerics.exact import HeadTrace
 
 
 def random_bags(rng: random.Random) -> AHAT:
@@ -63,9 +65,10 @@ def compared(made: Bags, n: int) -> int:
     """All rows of all bags against the definition, on a word of each bag and its rotations."""
     model = made.model
     counts = all_bags(len(model.alphabet), n)
-    found, there = made.hard_values(counts, n, gaps(model, n)), made.there(counts, n)
-    tied = made.dangerous(counts, n, gaps(model, n))
-    assert found is not None and tied is not None
+    there = made.there(counts, n)
+    every = np.broadcast_to(np.arange(there.shape[1]), there.shape)
+    found = made.hard_values(counts, n, gaps(model, n), every)
+    assert found is not None
     seen = 0
     for bag, row, inside in zip(counts, found, there, strict=True):
         word = [s for s, k in zip(model.alphabet, bag, strict=True) for _ in range(k)]
@@ -88,10 +91,38 @@ def test_what_hard_attention_gives() -> None:
     assert sort is not None and compared(sort, 3) > 150
 
 
+def test_which_rows_tie() -> None:
+    """Exactly those in which maximal keys of the word have different values."""
+    rng = random.Random(5)
+    models = [GALLERY["sort"](), GALLERY["histogram"](), *(random_bags(rng) for _ in range(12))]
+    seen = {True: 0, False: 0}
+    for made in filter(None, map(bags_of, models)):
+        model, n = made.model, 4
+        counts = all_bags(len(model.alphabet), n)
+        tied = made.dangerous(counts, n, gaps(model, n))
+        assert tied is not None
+        for bag, rows in zip(counts, tied, strict=True):
+            word = np.repeat(np.arange(len(bag)), bag)
+            for codes in (word, word[::-1]):
+                heads = run(model, codes[None]).layers[made.last].heads
+                for i, symbol in enumerate(codes):
+                    danger = any(_vary(head, i + model.bos) for head in heads)
+                    assert rows[i if made.alike else symbol * n + i] == danger
+                    seen[danger] += 1
+    assert min(seen.values()) > 50
+
+
+def _vary(head: HeadTrace, i: int) -> bool:
+    """Do the values of row i's maximal keys differ?"""
+    best = head.best[0, i]
+    return len({tuple(v) for v in head.values.num[0][best].tolist()}) > 1
+
+
 def test_which_bags_tie() -> None:
     """At n = 12 and a b c in equal small numbers: 2/3 and 4/3 are as far from 1."""
     made = bags_of(GALLERY["sort"]())
     assert made is not None
     bags = np.array([[1, 1, 1, 9], [1, 1, 2, 8], [3, 3, 3, 3], [12, 0, 0, 0]])
     tied = made.dangerous(bags, 12, gaps(made.model, 12))
-    assert tied is not None and tied.tolist() == [True, True, False, False]
+    assert tied is not None and tied.any(axis=1).tolist() == [True, True, False, False]
+    assert tied[0].tolist() == [i == 1 for i in range(12)]

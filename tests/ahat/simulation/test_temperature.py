@@ -16,6 +16,7 @@ from softhat.ahat.simulation.temperature import NoTemperatureError, grid, grid_i
 from softhat.ahat.words import all_words
 from tests.ahat import running
 from tests.ahat.models import random_tieless
+from tests.slices import sizes
 
 
 def true_error(model: AHAT, betas: dict[tuple[int, int], float], longest: int) -> float:
@@ -61,10 +62,11 @@ def test_several_layers(name: str, longest: int) -> None:
     assert excess(GALLERY[name](), longest) <= 1.5
 
 
-def test_random_uniform_tieless() -> None:
+@pytest.mark.parametrize("count", sizes(6, 15))
+def test_random_uniform_tieless(count: int) -> None:
     rng = random.Random(31)
     done = 0
-    while done < 15:
+    while done < count:
         model = random_tieless(rng)
         r = softhat.analyze(model, up_to=3)
         assert r.uniform_tieless

@@ -23,6 +23,7 @@ from softhat.io.errors import SofthatError
 from tests.ahat.definition import evaluate
 from tests.ahat.models import random_deep
 from tests.ahat.simulation.extended import soft_values
+from tests.slices import sizes
 
 
 def is_unique(model: AHAT, name: tuple[int, int]) -> bool:
@@ -63,8 +64,9 @@ def check(seed: int, models: int, eos: bool = False) -> None:
                 assert broken.values(word) == evaluate(model, word).values
 
 
-def test_a_position_term_makes_one_maximum() -> None:
-    check(3, 20)
+@pytest.mark.parametrize("count", sizes(10, 20))
+def test_a_position_term_makes_one_maximum(count: int) -> None:
+    check(3, count)
 
 
 @pytest.mark.full
@@ -72,9 +74,10 @@ def test_a_position_term_makes_one_maximum_at_full_size() -> None:
     check(4, 200)
 
 
-def test_a_position_term_puts_eos_last() -> None:
+@pytest.mark.parametrize("count", sizes(10, 20))
+def test_a_position_term_puts_eos_last(count: int) -> None:
     """Position features are 0 at `<eos>`, which stands behind the word all the same."""
-    check(5, 20, eos=True)
+    check(5, count, eos=True)
 
 
 @pytest.mark.full
@@ -104,8 +107,9 @@ def simulated_with_eos(seed: int, models: int) -> None:
                 assert max(abs(float(x) - y) for x, y in zip(exact, soft, strict=True)) <= 1e-3
 
 
-def test_simulations_with_eos_keep_their_error() -> None:
-    simulated_with_eos(7, 3)
+@pytest.mark.parametrize("count", sizes(2, 3))
+def test_simulations_with_eos_keep_their_error(count: int) -> None:
+    simulated_with_eos(7, count)
 
 
 @pytest.mark.full
@@ -141,8 +145,9 @@ def decides_alike(seed: int, models: int) -> tuple[int, int]:
     return done, everywhere
 
 
-def test_simulated_decisions_are_the_exact_ones() -> None:
-    done, everywhere = decides_alike(6, 12)
+@pytest.mark.parametrize("count", sizes(6, 12))
+def test_simulated_decisions_are_the_exact_ones(count: int) -> None:
+    done, everywhere = decides_alike(6, count)
     assert everywhere >= 0.7 * done
 
 

@@ -23,7 +23,7 @@ from softhat.ahat.simulation.simulation import Simulation
 from softhat.io.errors import SofthatError
 from tests.proof.simulations.fresh import fresh
 from tests.proof.simulations.test_source import leaves
-from tests.slices import every
+from tests.slices import every, sizes
 
 EPSILON = 1e-2
 LONG = (9, 13)
@@ -73,9 +73,10 @@ def attack_all(seeds: range) -> Counter[str]:
         return Counter(attack(seed) for seed in seeds)
 
 
-def test_fresh_models() -> None:
-    seen = attack_all(range(4))
-    assert seen["proved"] > 2, seen
+@pytest.mark.parametrize("count", sizes(2, 4))
+def test_fresh_models(count: int) -> None:
+    seen = attack_all(range(count))
+    assert seen["proved"] > count // 2, seen
 
 
 @pytest.mark.full

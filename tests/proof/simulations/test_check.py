@@ -29,6 +29,7 @@ from softhat.proof.simulations.source import SourceModel
 from tests.proof.simulations.claims import Claims, claims_of, random_source
 from tests.proof.simulations.test_embedding_features import table_with_eos
 from tests.proof.simulations.test_source import leaves
+from tests.slices import every
 
 NAMES = ("last-token", "induction-average", "histogram", "leftmost-b", "previous-token")
 
@@ -267,7 +268,7 @@ def _tiny_share(view: Any, weights: Any) -> Any:
     return number(3)
 
 
-@pytest.mark.parametrize("name", ["last-token", "induction-average", "histogram", "sort"])
+@pytest.mark.parametrize("name", every(2, ["last-token", "sort", "histogram", "induction-average"]))
 @pytest.mark.parametrize(
     ("module", "function", "wrong"),
     [

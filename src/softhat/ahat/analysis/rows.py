@@ -61,21 +61,20 @@ def critical_betas(
     if not open_rows.any():
         return result
     g, goal = gaps[open_rows], target[open_rows]
-    nearest = g.min(axis=1, keepdims=True)
-    scale = nearest[:, 0]  # work in units of the row's smallest gap, so that 2^-900 is no problem
+    nearest = g.min(axis=1, keepdims=True)  # the unit of gaps, so that 2^-900 is no problem
     with np.errstate(over="ignore"):
-        h = np.where(np.isfinite(g), g / nearest, np.inf)
-    far = np.isfinite(h)
-    filled = np.where(far, h, 0.0)
-    b = np.zeros(len(g))
+        units = np.where(np.isfinite(g), g / nearest, np.inf)
+    counted = np.isfinite(units)
+    units = np.where(counted, units, 0.0)
+    steep = np.zeros(len(g))  # β times the nearest gap
     for _ in range(200):
-        terms = np.where(far, np.exp(-b[:, None] * (filled - 1)), 0.0)  # times e^-b
+        terms = np.where(counted, np.exp(-steep[:, None] * (units - 1)), 0.0)  # times e^-steep
         total = terms.sum(axis=1)
-        slope = (terms * filled).sum(axis=1) / total
-        step = (np.log(total) - b - goal) / slope
-        b = b + np.maximum(step, 0.0)
-        if np.all(step <= 1e-15 * b):
+        slope = (terms * units).sum(axis=1) / total
+        step = (np.log(total) - steep - goal) / slope
+        steep = steep + np.maximum(step, 0.0)
+        if np.all(step <= 1e-15 * steep):
             break
     with np.errstate(over="ignore"):
-        result[open_rows] = b / scale
+        result[open_rows] = steep / nearest[:, 0]
     return result

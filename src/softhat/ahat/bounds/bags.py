@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,12 @@ import numpy.typing as npt
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights, weights
 from softhat.ahat.model import AHAT, Head, Layer
 from softhat.numbers.positions import Feature, Named, floats
+from softhat.numerics.entries import Entries
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 HeadId = tuple[int, int]
-AT_ONCE = 1 << 18  # scores: what a cache holds
+AT_ONCE = 1 << 19  # scores: what a cache holds
 OFF = 1e-9  # more than float64 rounds here, in units of what is added up
 
 
@@ -63,8 +63,8 @@ class Bags:
     def dangerous(
         self, counts: Counts, n: int, gaps: Mapping[HeadId, float]
     ) -> npt.NDArray[np.bool_] | None:
-        """(bags,): may keys of different values tie in a row? Scores closer than half the gap,
-        which is proved from the weights, are equal. None if float64 cannot tell."""
+        """(bags, rows): may keys of different values tie? Scores closer than half the gap, which
+        is proved from the weights, are equal. None if float64 cannot tell."""
         rows = n if self.alike else n * len(self.model.alphabet)
         step = max(1, AT_ONCE // (rows * (len(self.model.alphabet) + self.model.sinks)))
         parts = []
@@ -73,49 +73,54 @@ class Bags:
             if part is None:
                 return None
             parts.append(part)
-        return np.concatenate(parts)
+        return np.concatenate(parts) & self.there(counts, n)
 
     def _tied(
         self, counts: Counts, n: int, gaps: Mapping[HeadId, float]
     ) -> npt.NDArray[np.bool_] | None:
         """The same of bags whose scores are held at once."""
         x, many = self._before(counts, n), self.many(counts)
-        dangerous = np.zeros(len(counts), dtype=bool)
+        dangerous = np.zeros(self.there(counts, n).shape, dtype=bool)
         for h, head in enumerate(self.used.layers[self.last].heads):
             best = self._best(x, many, n, h, gaps)
             if best is None:
                 return None
-            bags, rows = np.nonzero(np.count_nonzero(best, axis=0) > 1)
-            tied = best[:, bags, rows].T
-            for v in np.moveaxis(x @ head.value.values.T, -1, 0):
-                high = np.where(tied, v[bags], -np.inf).max(axis=1)
-                low = np.where(tied, v[bags], np.inf).min(axis=1)
-                dangerous[bags[high - low > OFF * np.abs(v).max()]] = True
+            bags, rows = np.nonzero(best.view(np.uint8).sum(axis=0, dtype=np.uint8) > 1)
+            tied = best[:, bags, rows]
+            for v in _applied(head.value, x):
+                high = np.where(tied, v[:, bags], -np.inf).max(axis=0)
+                low = np.where(tied, v[:, bags], np.inf).min(axis=0)
+                apart = high - low > OFF * np.abs(v).max()
+                dangerous[bags[apart], rows[apart]] = True
         return dangerous
 
-    def hard_values(self, counts: Counts, n: int, gaps: Mapping[HeadId, float]) -> Floats | None:
-        """(bags, rows): what hard attention gives, up to `OFF`."""
+    def hard_values(
+        self, counts: Counts, n: int, gaps: Mapping[HeadId, float], chosen: Counts
+    ) -> Floats | None:
+        """(bags, chosen rows of each): what hard attention gives, up to `OFF`."""
         x, many = self._before(counts, n), self.many(counts)
-        after = self._rows(x, n)
+        after = self._rows(x, n, chosen.T)
         for h, head in enumerate(self.used.layers[self.last].heads):
             best = self._best(x, many, n, h, gaps)
             if best is None:
                 return None
-            share = np.moveaxis(best, 0, 2) * many[:, None]
-            mean = np.einsum("brg,bgd->brd", share, x @ head.value.values.T)
-            after = after + mean / share.sum(axis=2)[..., None] @ head.output.values.T
+            share = np.take_along_axis(best, chosen[None], axis=2) * many.T[..., None]
+            mean = np.einsum("gbr,vgb->vrb", share, _applied(head.value, x)) / share.sum(axis=0).T
+            _add(after, head.output, mean)
         for layer in self.used.layers[self.last :]:
-            after = _forward(layer, after)
-        values: Floats = after @ self.used.readout.values[0] + self.used.bias.values[0]
+            _feed_forward(layer, after)
+        values: Floats = _applied(self.used.readout, after)[0].T + self.used.bias.values[0]
         return values
 
     def _before(self, counts: Counts, n: int) -> Floats:
-        """(bags, kinds, d): the keys of the layer that scores."""
+        """(d, kinds, bags): the keys of the layer that scores."""
         start, many = self._embedded(n), self.many(counts)
-        x = np.broadcast_to(start, (len(counts), *start.shape))
+        x = np.repeat(start.T[..., None], len(counts), axis=2)
         for layer in self.used.layers[: self.last]:
-            averages = [_mean(x, many, head) for head in layer.heads]
-            x = _forward(layer, sum(averages, x))
+            means = [_mean(x, many, head) for head in layer.heads]
+            for head, mean in zip(layer.heads, means, strict=True):
+                _add(x, head.output, mean)
+            _feed_forward(layer, x)
         return x
 
     def _best(
@@ -123,20 +128,20 @@ class Bags:
     ) -> npt.NDArray[np.bool_] | None:
         """(kinds, bags, rows): the argmax sets."""
         head = self.used.layers[self.last].heads[h]
-        seen = (many > 0).T[..., None]
-        rows = self._rows(x[:1] if self.alike else x, n)
+        seen = (many > 0).T
+        rows = self._rows(x[..., :1] if self.alike else x, n)
         gap = gaps.get((self.last, h), math.inf)
         if not math.isfinite(gap):  # a head that is uniform
-            return np.asarray(np.broadcast_to(seen, (*seen.shape[:2], rows.shape[1])))
-        q, k = rows @ head.query.values.T, x @ head.key.values.T
-        size = float(np.abs(q).max(initial=0.0) * np.abs(k).sum(axis=2).max(initial=0.0))
+            return np.repeat(seen[..., None], rows.shape[1], axis=2)
+        q, k = _applied(head.query, rows), _applied(head.key, x)
+        size = float(np.abs(q).max(initial=0.0) * np.abs(k).sum(axis=0).max(initial=0.0))
         if not gap > 8 * OFF * size:
             return None
         if self.alike:
-            score = np.stack([k[:, g] @ q[0].T for g in range(k.shape[1])])
+            score = np.matmul(k.transpose(1, 2, 0), q[..., 0])
         else:
-            score = np.einsum("brd,bgd->gbr", q, k)
-        score = np.where(seen, score, -np.inf)
+            score = np.einsum("drb,dgb->gbr", q, k)
+        score[~seen] = -np.inf
         return np.asarray(score >= score.max(axis=0) - gap / 2)
 
     def _embedded(self, n: int) -> Floats:
@@ -150,14 +155,14 @@ class Bags:
         embedded: Floats = table @ self.used.places.values.T
         return embedded
 
-    def _rows(self, x: Floats, n: int) -> Floats:
-        """The kinds' vectors at every position."""
-        bos, letters = int(self.model.bos), len(self.model.alphabet)
-        letters = 1 if self.alike else letters
-        rows = np.repeat(x[:, :letters], n, axis=1)
+    def _rows(self, x: Floats, n: int, chosen: Counts | None = None) -> Floats:
+        """(d, rows, bags): the kinds' vectors at every position, or in the chosen rows of each."""
+        bos, letters = int(self.model.bos), 1 if self.alike else len(self.model.alphabet)
+        chosen = np.arange(letters * n)[:, None] if chosen is None else chosen
+        rows = x[:, chosen // n, np.arange(x.shape[2])]
         moved = self.used.tokens.values[:letters, None] + self._places(n)[bos : bos + n]
         place = list(self.moving)
-        rows[..., place] = moved.reshape(letters * n, -1)[:, place]
+        rows[place] = moved.reshape(letters * n, -1).T[place][:, chosen]
         return rows
 
 
@@ -196,11 +201,15 @@ def bags_of(model: AHAT) -> Bags | None:
 
 def all_bags(symbols: int, n: int) -> Counts:
     """(bags, symbols): how often each symbol occurs, for all words of length n."""
-    bars = np.array(list(combinations(range(n + symbols - 1), symbols - 1)), dtype=np.int64)
-    bars = bars.reshape(math.comb(n + symbols - 1, symbols - 1), symbols - 1)
-    first, end = np.full((len(bars), 1), -1), np.full((len(bars), 1), n + symbols - 1)
-    counts: Counts = np.diff(np.concatenate([first, bars, end], axis=1), axis=1) - 1
-    return counts
+    counts, left = np.zeros((1, 0), dtype=np.int64), np.array([n])
+    for _ in range(symbols - 1):
+        # Each bag so far goes on with 0, 1, … of what is left.
+        bags = np.repeat(np.arange(len(left)), left + 1)
+        first = np.cumsum(left + 1) - (left + 1)
+        more = np.arange(len(bags)) - first[bags]
+        counts = np.concatenate([counts[bags], more[:, None]], axis=1)
+        left = left[bags] - more
+    return np.concatenate([counts, left[:, None]], axis=1)
 
 
 def _everywhere(feature: Feature) -> bool:
@@ -228,18 +237,31 @@ def _written(layer: Layer) -> set[int]:
     return coordinates | {c for c, b in enumerate(() if forward is None else forward.out_bias) if b}
 
 
+def _applied(matrix: Entries, x: Floats) -> Floats:
+    """matrix · x of (d, …): one product of two matrices."""
+    used = np.flatnonzero(matrix.values.any(axis=0))
+    image: Floats = matrix.values[:, used] @ x[used].reshape(len(used), -1)
+    return image.reshape(-1, *x.shape[1:])
+
+
+def _add(x: Floats, matrix: Entries, y: Floats) -> None:
+    """x += matrix · y, where the matrix writes."""
+    used = np.flatnonzero(matrix.values.any(axis=1))
+    x[used] += (matrix.values[used] @ y.reshape(len(y), -1)).reshape(len(used), *y.shape[1:])
+
+
 def _mean(x: Floats, many: Floats, head: HeadEntries) -> Floats:
-    """What a head that averages adds, to every position alike."""
+    """(d_v, 1, bags): what a head that averages finds, at every position alike."""
     share = many / many.sum(axis=1, keepdims=True)
-    mean = np.einsum("bg,bgd->bd", share, x @ head.value.values.T)
-    added: Floats = (mean @ head.output.values.T)[:, None]
-    return added
+    return np.einsum("bg,vgb->vb", share, _applied(head.value, x))[:, None]
 
 
-def _forward(layer: LayerWeights, x: Floats) -> Floats:
+def _feed_forward(layer: LayerWeights, x: Floats) -> None:
+    """The second half of a layer, in place."""
     if layer.into is None or layer.out is None:
-        return x
+        return
     assert layer.into_bias is not None and layer.out_bias is not None
-    hidden = np.maximum(x @ layer.into.values.T + layer.into_bias.values[0], 0.0)
-    after: Floats = x + hidden @ layer.out.values.T + layer.out_bias.values[0]
-    return after
+    hidden = _applied(layer.into, x) + layer.into_bias.values[0][:, None, None]
+    _add(x, layer.out, np.maximum(hidden, 0.0, out=hidden))
+    bias = layer.out_bias.values[0]
+    x[bias != 0] += bias[bias != 0][:, None, None]

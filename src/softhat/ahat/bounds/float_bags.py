@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from softhat.ahat.bounds.bags import OFF, Bags, Counts, HeadId, all_bags
 from softhat.ahat.bounds.float_words import FloatRun
@@ -20,7 +21,7 @@ from softhat.numerics.entries import Entries
 from softhat.numerics.formats import Format
 from softhat.numerics.noise import Noisy
 
-AT_ONCE = 40_000  # rows
+AT_ONCE = 100_000  # numbers of keys and rows, each with its noise
 
 
 def rows_of_bags(bags: Bags, n: int) -> int:
@@ -37,19 +38,23 @@ def bags_error(
     form: Format,
     tied: bool,
 ) -> float:
-    """A bound on |float value - hard value| over all words of length n, or (`tied`) over those
-    in which keys of different values tie; inf if there is none."""
-    symbols = len(bags.model.alphabet)
-    worst, step = 0.0, max(1, AT_ONCE // (n * (1 if bags.alike else symbols)))
+    """A bound on |float value - hard value| over all rows of all words of length n, or (`tied`)
+    over the rows in which keys of different values tie; inf if there is none."""
+    worst = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        counts = all_bags(symbols, n)
-        chosen = bags.dangerous(counts, n, gaps) if tied else np.ones(len(counts), dtype=bool)
+        counts = all_bags(len(bags.model.alphabet), n)
+        chosen = bags.dangerous(counts, n, gaps) if tied else bags.there(counts, n)
         if chosen is None:
             return math.inf
-        counts = counts[chosen]
+        some = chosen.any(axis=1)
+        counts, chosen = counts[some], chosen[some]
+        rows = int(chosen.sum(axis=1).max(initial=0))
+        keys = len(bags.model.vectors) * bags.model.d_model
+        step = max(1, AT_ONCE // (keys + rows * len(bags.needed)))
         for start in range(0, len(counts), step):
+            here = slice(start, start + step)
             try:
-                error = _error(bags, counts[start : start + step], n, betas, gaps, form)
+                error = _error(bags, counts[here], _places_of(chosen[here]), n, betas, gaps, form)
             except VoidError:
                 return math.inf
             worst = max(worst, error)
@@ -58,15 +63,24 @@ def bags_error(
     return worst
 
 
+def _places_of(chosen: npt.NDArray[np.bool_]) -> Counts:
+    """(bags, most of them): where each bag's chosen rows are, its first again where it has fewer;
+    each bag has one."""
+    most = int(chosen.sum(axis=1).max())
+    order = np.argsort(~chosen, axis=1, kind="stable")[:, :most]
+    return np.where(np.take_along_axis(chosen, order, axis=1), order, order[:, :1])
+
+
 def _error(
     bags: Bags,
     counts: Counts,
+    chosen: Counts,
     n: int,
     betas: Mapping[HeadId, float],
     gaps: Mapping[HeadId, float],
     form: Format,
 ) -> float:
-    hard = bags.hard_values(counts, n, gaps)
+    hard = bags.hard_values(counts, n, gaps, chosen)
     if hard is None:
         return math.inf
     run = FloatRun(bags.used, betas, form)
@@ -77,13 +91,12 @@ def _error(
     for l in range(bags.last):
         x = run.layer(l, x, x, many)
     after = FloatRun(_narrowed(bags), betas, form)
-    rows = _rows(bags, run, x, n)
+    rows = _rows(bags, run, x, n, chosen)
     for l in range(bags.last, len(bags.used.layers)):
         rows = after.layer(l, rows, x, many)
     values = after.read(rows)
     away = np.abs(values.centre - hard) + values.radius
     size = float(np.abs(hard).max() + np.abs(values.centre).max())
-    away = np.where(bags.there(counts, n), away, 0.0)
     return float(away.max()) * (1 + 1e-9) + OFF * size
 
 
@@ -95,19 +108,20 @@ def _wide(x: Noisy, words: int) -> Noisy:
     )
 
 
-def _rows(bags: Bags, run: FloatRun, x: Noisy, n: int) -> Noisy:
-    """The symbols at every position, of the coordinates that matter: what was computed of them,
-    and for those that hold positions the embedding."""
+def _rows(bags: Bags, run: FloatRun, x: Noisy, n: int, chosen: Counts) -> Noisy:
+    """The chosen rows of each bag (symbols at positions), of the coordinates that matter: what was
+    computed of them, and for those that hold positions the embedding."""
     letters, bos = (1 if bags.alike else len(bags.model.alphabet)), int(bags.model.bos)
     needed, moving = list(bags.needed), [c in bags.moving for c in bags.needed]
     tokens = np.repeat(np.arange(letters), n)
     placed = run.embedding(tokens[None], np.tile(np.arange(bos, bos + n), letters), n)
-    centre = np.repeat(x.centre[:, :letters], n, axis=1)[..., needed]
-    noise = np.repeat(x.noise[:, :letters], n, axis=1)[..., needed, :]
-    centre[..., moving] = placed.centre[..., needed][..., moving]
+    bag, letter = np.arange(len(chosen))[:, None], chosen // n
+    centre = x.centre[..., needed][bag, letter]
+    noise = x.noise[..., needed, :][bag, letter]
+    centre[..., moving] = placed.centre[0][..., needed][chosen][..., moving]
     noise[..., moving, :] = 0.0
     own = np.zeros(centre.shape)
-    own[..., moving] = placed.radius[..., needed][..., moving]
+    own[..., moving] = placed.radius[0][..., needed][chosen][..., moving]
     return Noisy(centre, noise).plus_noise(own)
 
 

@@ -13,7 +13,7 @@ An error is stored as upper bounds of the tracked functionals, then of their neg
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -80,6 +80,15 @@ class HeadPlan:
     key: Floats
     value: Floats
     output: Floats  # (r after, d_v): the exact values' effect on the directions after attention
+
+    @property
+    def narrowed(self) -> tuple[HeadPlan, npt.NDArray[np.int64]]:
+        """The same for the directions alone that the head moves, and which these are."""
+        r = len(self.output)
+        passed = np.asarray(self.value.any(axis=0))
+        moved = np.flatnonzero(self.output.any(axis=1) | passed[:r] | passed[r:])
+        columns = np.concatenate([moved, moved + r])
+        return replace(self, value=self.value[:, columns], output=self.output[moved]), moved
 
 
 @dataclass(frozen=True, slots=True)

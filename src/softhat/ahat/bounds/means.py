@@ -43,25 +43,28 @@ def largest_mean(low: Floats, high: Floats, z: Floats, valid: npt.NDArray[np.boo
     rows, _, outputs = z.shape
     if outputs == 0 or rows == 0:
         return np.zeros((rows, outputs))
-    shown = valid[..., None]
-    hull = np.where(shown, z, -np.inf).max(axis=1)
-    bottom = np.where(shown, z, np.inf).min(axis=1)
-    some: npt.NDArray[np.bool_] = np.asarray(valid.any(axis=1))[:, None]
+    z = np.ascontiguousarray(z.transpose(1, 2, 0))  # options first: sums run over long rows
+    low, high, valid = low.T, high.T, valid.T
+    shown = valid[:, None]
+    hull = np.where(shown, z, -np.inf).max(axis=0)
+    bottom = np.where(shown, z, np.inf).min(axis=0)
+    some: npt.NDArray[np.bool_] = np.asarray(valid.any(axis=0))
     hull, bottom = np.where(some, hull, 0.0), np.where(some, bottom, 0.0)
-    limited = np.asarray(np.isfinite(high).all(axis=1, where=valid))
+    limited = np.asarray(np.isfinite(high).all(axis=0, where=valid))
     w_high = np.where(valid & np.isfinite(high), high, 0.0)
     w_low = np.where(valid, low, 0.0)
-    wide_high, wide_low = w_high[..., None], w_low[..., None]
+    wide_high, wide_low = w_high[:, None], w_low[:, None]
 
     def excess(t: Floats) -> Floats:
-        terms = z - t[:, None, :]
-        terms = np.where(terms > 0, wide_high * terms, wide_low * terms)
-        result: Floats = terms.sum(axis=1) + NOISE * np.abs(terms).sum(axis=1)
+        terms = z - t
+        terms *= np.where(terms > 0, wide_high, wide_low)
+        result: Floats = terms.sum(axis=0)
+        result += NOISE * np.abs(terms, out=terms).sum(axis=0)
         return result
 
-    flattest, steepest = (w.sum(axis=1)[:, None] for w in (w_low, w_high))
+    flattest, steepest = (w.sum(axis=0) for w in (w_low, w_high))
     top = _root(excess, bottom, hull, flattest, steepest)
-    return np.where(limited[:, None] & some, np.minimum(top, hull), hull)
+    return np.where(limited & some, np.minimum(top, hull), hull).T
 
 
 def largest_means(

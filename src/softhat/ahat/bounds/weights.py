@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ class HeadEntries:
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
+    """The heads of a layer, and its feed-forward sublayer if it has one."""
+
     heads: tuple[HeadEntries, ...]
     into: Entries | None
     into_bias: Entries | None
@@ -38,6 +41,8 @@ class LayerWeights:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
+    """All weights of a model as floats with their grids, made once for all bounds."""
+
     model: AHAT
     tokens: Entries
     places: Entries
@@ -46,6 +51,7 @@ class Weights:
     bias: Entries
 
 
+@lru_cache(maxsize=64)
 def weights(model: AHAT) -> Weights:
     """All matrices of the model."""
     return Weights(

@@ -23,6 +23,8 @@ from softhat.ahat.exact import ExactTrace
 from softhat.numerics.exact import HeadTrace, Scaled, add, linear, ratio, scaled
 
 Floats = npt.NDArray[np.float64]
+REMEMBERED = 4
+"""Of each head: as it is, as it is tried, and as it was before that."""
 Gaps = tuple[Floats, npt.NDArray[np.int64]]  # to the best score, and the first key that has it
 
 
@@ -36,10 +38,40 @@ class WordErrors:
     head_errors: Mapping[tuple[int, int], float]  # greatest error a head adds to what is tracked
 
 
+class HeadMemory:
+    """The latest errors of each head of one batch: a search changes one β after another, and heads
+    whose β and inputs are the same err as before."""
+
+    def __init__(self) -> None:
+        self._latest: dict[tuple[int, int], dict[tuple[float, bytes], tuple[Floats, float]]] = {}
+
+    def head_error(
+        self,
+        name: tuple[int, int],
+        plan: HeadPlan,
+        seen: HeadTrace,
+        before: Scaled,
+        error: Floats,
+        beta: float,
+    ) -> tuple[Floats, float]:
+        """`head_error` of the same."""
+        read = np.concatenate([plan.query, plan.key, plan.value], axis=1).any(axis=1)
+        known, key = self._latest.setdefault(name, {}), (beta, error[..., read].tobytes())
+        latest = known.pop(key, None) or head_error(plan, seen, before, error, beta)
+        known[key] = latest
+        while len(known) > REMEMBERED:
+            known.pop(next(iter(known)))
+        return latest
+
+
 def word_errors(
-    plan: ErrorPlan, trace: ExactTrace, betas: Mapping[tuple[int, int], float]
+    plan: ErrorPlan,
+    trace: ExactTrace,
+    betas: Mapping[tuple[int, int], float],
+    memory: HeadMemory | None = None,
 ) -> WordErrors:
-    """Bounds on softmax minus average-hard values, for every word of the batch."""
+    """Bounds on softmax minus average-hard values, for every word of the batch; the memory is of
+    the same batch."""
     words, length = trace.residual.num.shape[:2]
     rows = words * length
     error = np.zeros((words, length, 2 * len(plan.start.rows)))
@@ -49,7 +81,11 @@ def word_errors(
         middle = error @ layer.residual
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
-            added, leaks[l, h] = head_error(head, seen, exact.before, error, beta)
+            given = head, seen, exact.before, error, beta
+            if memory is None:
+                added, leaks[l, h] = head_error(*given)
+            else:
+                added, leaks[l, h] = memory.head_error((l, h), *given)
             by_head[l, h] = float(added.max(initial=0.0))
             middle = middle + added
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)
@@ -69,12 +105,13 @@ def head_error(
     """The head's error along the directions tracked after it, (W, T, 2r), and its greatest leak."""
     words, length = seen.best.shape[:2]
     outputs = plan.output.shape[0]
-    value_error = error @ plan.value  # (W, T, 2r')
+    plan, moved = plan.narrowed
+    value_error = error @ plan.value  # (W, T, 2r'), r' of the directions that the head moves
     valid = np.broadcast_to(seen.mask, seen.best.shape)
     if plan.fact.uniform:
         count = np.maximum(seen.mask.sum(axis=1), 1)[:, None]
         mean = np.einsum("ij,wjr->wir", seen.mask.astype(float), value_error) / count
-        return mean * (1 + 1e-14), 0.0
+        return _spread(mean * (1 + 1e-14), moved, outputs), 0.0
     low, high = _exponents(plan, seen, before, error, beta)
     w_low, w_high = weights(low, high)
     best = seen.best
@@ -83,8 +120,8 @@ def head_error(
     with np.errstate(invalid="ignore"):
         leaked = np.where(np.isfinite(rest), rest / np.maximum(winning + rest, 1e-300), 1.0)
     leak = float(leaked.max(initial=0.0))
-    if outputs == 0:
-        return np.zeros((words, length, 0)), leak
+    if not len(moved):
+        return np.zeros((words, length, 2 * outputs)), leak
     # v_j - o exactly, then along the tracked directions.
     difference = add(
         Scaled(seen.values.num[:, None, :, :], seen.values.den),
@@ -99,7 +136,14 @@ def head_error(
     result = largest_mean(
         w_low.reshape(flat), w_high.reshape(flat), z.reshape(*flat, -1), valid.reshape(flat)
     )
-    return result.reshape(words, length, -1), leak
+    return _spread(result.reshape(words, length, -1), moved, outputs), leak
+
+
+def _spread(error: Floats, moved: npt.NDArray[np.int64], outputs: int) -> Floats:
+    """Bounds along all directions, and their negatives, from those that a head moves."""
+    result = np.zeros((*error.shape[:2], 2 * outputs))
+    result[..., np.concatenate([moved, moved + outputs])] = error
+    return result
 
 
 def _exponents(
@@ -112,7 +156,7 @@ def _exponents(
     """β times (score moved - best score), from below and above; (W, T, T)."""
     gaps, reference = _gaps(seen)
     shift_low = shift_high = np.zeros_like(gaps)
-    if error.shape[-1] and not plan.fact.uniform:
+    if plan.query.any() or plan.key.any():
         shift_low, shift_high = _shifts(plan, before, error, reference)
     low = beta * (shift_low - gaps)
     high = beta * (shift_high - gaps)

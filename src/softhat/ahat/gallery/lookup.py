@@ -166,19 +166,19 @@ def parity_of_length() -> AHAT:
 
 def third_token() -> AHAT:
     """Is w_3 an a (the last token, in shorter words)? Quadratic scores 6j - j²."""
-    b = Builder("ab")
-    score: Score = [(6, b.position("i")), (-1, b.position("i^2"))]
-    third = b.head("none", value={"third": b.token("a")}, score=score)["third"]
-    b.output(third - HALF)
-    return b.build()
+    return _is_an_a(3, "third")
 
 
 def fifth_token() -> AHAT:
-    """Is w_5 an a (the last token, in shorter words)? The k-th token, by scores 2kj - j²."""
+    """Is w_5 an a (the last token, in shorter words)? Quadratic scores 10j - j²."""
+    return _is_an_a(5, "fifth")
+
+
+def _is_an_a(k: int, name: str) -> AHAT:
+    """Is the k-th token an a? Scores 2kj - j² are greatest at j = k."""
     b = Builder("ab")
-    score: Score = [(10, b.position("i")), (-1, b.position("i^2"))]
-    fifth = b.head("none", value={"fifth": b.token("a")}, score=score)["fifth"]
-    b.output(fifth - HALF)
+    score: Score = [(2 * k, b.position("i")), (-1, b.position("i^2"))]
+    b.output(b.head("none", value={name: b.token("a")}, score=score)[name] - HALF)
     return b.build()
 
 

@@ -26,7 +26,7 @@ from softhat.ahat.simulation.version_1 import folded, read_betas
 from softhat.io.errors import SofthatError, VoidError
 from softhat.io.files import read_json, read_tensors
 from softhat.numbers.laws import Constant, Law
-from softhat.transformer.stored import DamagedError, config_of, tensors_of, transformer_in
+from softhat.transformer.stored import config_of, damaged, tensors_of, transformer_in
 
 Tensors = Mapping[str, NDArray[np.float64]]
 
@@ -34,7 +34,7 @@ Tensors = Mapping[str, NDArray[np.float64]]
 def load_simulation(folder: Path, config: Mapping[str, Any]) -> Simulation:
     """The simulation in a folder with this `config.json`."""
     source = load_ahat(folder / "ahat.json")
-    try:
+    with damaged(folder):
         stored = read_tensors(folder / "model.safetensors", inside=folder)
         if config["version"] == 1:
             return _version_1(folder, config, source, stored)
@@ -42,13 +42,6 @@ def load_simulation(folder: Path, config: Mapping[str, Any]) -> Simulation:
         if config["length"] is None:
             return _every_length(folder, config, source, laws)
         return _to_a_length(folder, config, source, laws)
-    except (
-        DamagedError, KeyError, TypeError, AttributeError, ValueError, OverflowError
-    ) as error:  # fmt: skip
-        if isinstance(error, SofthatError):
-            raise SofthatError(f"{str(folder)!r} is damaged: {error}") from None
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise SofthatError(f"{str(folder)!r} is damaged: {what}") from None
 
 
 def _to_a_length(

@@ -18,20 +18,22 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.gaps import gaps_of, least_gaps, may_tie
 from softhat.ahat.analysis.guard import hold_against, ties_are_broken
 from softhat.ahat.analysis.margins import margin_law
 from softhat.ahat.analysis.reach import Reach, reach
 from softhat.ahat.analysis.structure import error_free
 from softhat.ahat.analysis.tally import Tally, row_tally
-from softhat.ahat.bounds.along_laws import AlongLaws
+from softhat.ahat.bounds.along_laws import along_laws
 from softhat.ahat.bounds.functionals import ErrorPlan, plan
 from softhat.ahat.bounds.sets import SetBounds
-from softhat.ahat.bounds.words import WordErrors, word_errors
+from softhat.ahat.bounds.words import HeadMemory, WordErrors, word_errors
 from softhat.ahat.exact import ExactTrace, run
 from softhat.ahat.model import AHAT
 from softhat.ahat.words import all_words
 from softhat.numerics.exact import Scaled, linear, scaled
+from softhat.proof.simulations.lengths import LawBounds
 
 HeadId = tuple[int, int]
 Betas = Mapping[HeadId, float]
@@ -89,6 +91,7 @@ class Lengths:
         self._ties: dict[int, dict[HeadId, Ties]] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
         self._binding: dict[int, ExactTrace] = {}
+        self._memories: dict[int, HeadMemory] = {}
 
     def method(self, n: int) -> Method:
         """How length n is certified."""
@@ -156,12 +159,12 @@ class Lengths:
 
     def margin_by_law(self, n: int) -> float:
         """|value| is at least this over all words of length n; 0 where nothing is known."""
-        law = margin_law(self._along.laws.portrait)
+        law = margin_law(gap_laws(self.model).portrait)
         return 0.0 if law is None else float(law.at(n))
 
     @cached_property
-    def _along(self) -> AlongLaws:
-        return AlongLaws(self.model)
+    def _along(self) -> LawBounds:
+        return along_laws(self.model)
 
     def glance(self, n: int, betas: Betas) -> float:
         """The error in the reals for a search over β: never above `bound(n, betas).error`.
@@ -172,7 +175,7 @@ class Lengths:
             return self.bound(n, betas).error
         if n not in self._binding:
             return self.bound(n, betas).error
-        errors = word_errors(self._plan, self._binding[n], betas)
+        errors = word_errors(self._plan, self._binding[n], betas, self._memories[n])
         return float(_errors(errors).max())
 
     def reference(self, n: int) -> dict[HeadId, float]:
@@ -181,7 +184,7 @@ class Lengths:
             return dict(self._tally(n).betas[n])
         if self.method(n) == "laws":
             keys = math.log((n + self.model.sinks) / COLD_LEAK)
-            laws = self._along.laws.gap.items()
+            laws = gap_laws(self.model).gap.items()
             return {
                 name: 0.0 if law is None else keys * math.exp(-law.log_at(n)) for name, law in laws
             }
@@ -213,7 +216,7 @@ class Lengths:
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, math.inf)
         if self.method(n) == "laws":
-            laws = self._along.laws.gap.items()
+            laws = gap_laws(self.model).gap.items()
             return {name: math.inf if law is None else law.at(n) for name, law in laws}
         if self.method(n) == "sets":
             return dict(least_gaps(self.sets(n)))
@@ -229,7 +232,7 @@ class Lengths:
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, Ties(False, False, False))
         if self.method(n) == "laws":
-            copies = self._along.laws.portrait.copies.items()
+            copies = gap_laws(self.model).portrait.copies.items()
             return {name: Ties(not one, not one, not one) for name, one in copies}
         if self.method(n) == "sets":
             return {
@@ -261,7 +264,7 @@ class Lengths:
     def _tally(self, n: int) -> Tally:
         if n not in self._tallies:
             tally = row_tally(self.model, n, COLD_LEAK)
-            hold_against(self._along.laws, tally)
+            hold_against(gap_laws(self.model), tally)
             ties_are_broken(tally)
             self._tallies[n] = tally
         return self._tallies[n]
@@ -297,7 +300,7 @@ class Lengths:
         if len(self.model.alphabet) ** n > FEW_WORDS:
             known = [self._binding[n].codes] if n in self._binding else []
             codes = np.unique(np.concatenate([*known, worst]), axis=0)
-            self._binding[n] = run(self.model, codes)
+            self._binding[n], self._memories[n] = run(self.model, codes), HeadMemory()
         return LengthBound(error, margin, right, leaks, by_head, "words")
 
 

@@ -1,101 +1,39 @@
-"""Sizes as single monomials: a constant times powers of bases that are at least 1 at every n.
+"""Sizes with neat coefficients: laws of temperature stay one line long.
 
-Inside a logarithm a constant factor costs next to nothing, so sums are bounded by one monomial
-(x + y ≤ (a + b)·lcm of the two, since every base is at least 1): temperature laws stay one line
-long however many layers stand above a head.
+Inside a logarithm a constant factor costs next to nothing, so every coefficient is rounded up to
+three digits, however many layers stand above a head.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Self
 
-from softhat.numbers.growth import Polynomial
-from softhat.numbers.laws import Constant, Law, Lcm, Length, Log, Maximum, N, Power, Product
-from softhat.numbers.laws import product as law_product
+from softhat.numbers.laws import Law, Log
+from softhat.proof.simulations.sizes import SizeLaw
 
 
-@dataclass(frozen=True, slots=True)
-class Magnitude:
-    """coefficient · Π base^degree, every base ≥ 1 and every degree ≥ 0; 0 if the coefficient is."""
+class Magnitude(SizeLaw):
+    """A size law whose coefficient has three significant digits."""
 
-    coefficient: Fraction = Fraction(0)
-    degrees: tuple[tuple[Law, int], ...] = ()
+    __slots__ = ()
 
-    def __add__(self, other: Magnitude) -> Magnitude:
-        if not self.coefficient or not other.coefficient:
-            return self if self.coefficient else other
-        degrees = dict(self.degrees)
-        for base, k in other.degrees:
-            degrees[base] = max(degrees.get(base, 0), k)
-        return Magnitude(neat(self.coefficient + other.coefficient), tuple(degrees.items()))
-
-    def __mul__(self, other: Magnitude) -> Magnitude:
-        if not self.coefficient or not other.coefficient:
-            return Magnitude()
-        degrees = dict(self.degrees)
-        for base, k in other.degrees:
-            degrees[base] = degrees.get(base, 0) + k
-        return Magnitude(neat(self.coefficient * other.coefficient), tuple(degrees.items()))
-
-    def times(self, factor: Fraction) -> Magnitude:
-        """A multiple by a number that is not negative."""
-        return Magnitude(neat(self.coefficient * factor), self.degrees) if factor else Magnitude()
+    @classmethod
+    def _of(cls, coefficient: Fraction, degrees: Mapping[Law, int]) -> Self:
+        return cls(neat(coefficient), degrees) if coefficient else cls()
 
     def at_least(self, least: Fraction) -> Magnitude:
         """Raised where it would be less than this."""
         return Magnitude(max(self.coefficient, least), self.degrees)
 
-    @property
-    def law(self) -> Law:
-        """As a law; the coefficient must not be 0."""
-        return law_product(Constant(self.coefficient), *(base**k for base, k in self.degrees))
 
-
-def number(x: Fraction | int) -> Magnitude:
-    """A constant."""
-    return Magnitude(neat(abs(Fraction(x))))
-
-
-def of_polynomial(p: Polynomial) -> Magnitude:
-    """A bound on a polynomial, at every n ≥ 1."""
-    result = Magnitude()
-    for k, c in p.terms:
-        if c > 0:
-            result = result + Magnitude(neat(c), ((N, k),) if k > 0 else ())
-    return result
+number, of_polynomial, of_law = Magnitude.number, Magnitude.of_polynomial, Magnitude.of_law
 
 
 def of_log(law: Log) -> Magnitude:
     """A logarithm that is at least 1 everywhere."""
-    return Magnitude(Fraction(1), ((law, 1),))
-
-
-def of_law(law: Law) -> Magnitude:
-    """A bound on a law made of constants, n, lcm, their products, powers and maxima."""
-    match law:
-        case Constant(x):
-            return number(x)
-        case Length() | Lcm() | Log():
-            return Magnitude(Fraction(1), ((law, 1),))
-        case Power(base, k) if k > 0:
-            result = number(1)
-            for _ in range(k):
-                result = result * of_law(base)
-            return result
-        case Power():
-            return number(1)  # 1 / base, and every base is at least 1
-        case Product(factors):
-            result = number(1)
-            for factor in factors:
-                result = result * of_law(factor)
-            return result
-        case Maximum(parts):
-            result = Magnitude()
-            for part in parts:
-                result = result + of_law(part)
-            return result
-    raise AssertionError(f"not a law that a gap has: {law}")  # gap laws are made of the above
+    return Magnitude(Fraction(1), {law: 1})
 
 
 def neat(x: Fraction) -> Fraction:

@@ -1,8 +1,8 @@
 """Short lengths in floats, looked at closely: every word run with all that its rounding may do.
 
-Where a model's keys do not see positions, every bag of symbols stands for all its words, and only
-those in which keys of different values tie have to be run: for the others Theorem 31 holds with
-ties that do no harm.
+Where a model's keys do not see positions, every bag of symbols stands for all its words. A row's
+bound rests on its own scores and on keys that nothing tied has touched, so only rows in which keys
+of different values tie have to be run: for the others Theorem 31 holds with ties that do no harm.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def bag_error(
         },
         benign=list(gaps),
     )
-    harmless = float_error(weights(model), n, n, heads, form)
+    harmless = float_error(bags.used, n, n, heads, form)
     if harmless <= enough:
         return max(harmless, bags_error(bags, n, betas, gaps, form, tied=True))
     if rows_of_bags(bags, n) > FEW_ROWS:

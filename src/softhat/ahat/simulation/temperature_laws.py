@@ -95,7 +95,7 @@ def proved_temperature(fact: HeadFact, beta: Law) -> HeadTemperature:
         beta=beta,
         gap=fact.gap,
         logarithm=Log(fact.inside),
-        leak=Magnitude(fact.leak.coefficient, tuple(fact.leak.degrees.items())),
+        leak=Magnitude(fact.leak.coefficient, fact.leak.degrees),
         erroneous=fact.erroneous,
         dangerous=fact.erroneous and not fact.single,
         crowd=fact.crowd,

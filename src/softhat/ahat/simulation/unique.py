@@ -16,11 +16,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from softhat.ahat.analysis.gap_laws import gap_laws
+from softhat.ahat.analysis.portrait import source_of
 from softhat.ahat.model import AHAT, Head, Layer, Matrix, Vector
 from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.io.errors import SofthatError
-from softhat.numbers.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
-from softhat.numbers.positions import PLACES, SHARES, Feature, Named
+from softhat.numbers.laws import Constant, Law
+from softhat.numbers.positions import PLACES, SHARES, Named
+from softhat.proof.simulations.single import decided, in_powers_of_n
 
 HALF = Fraction(1, 2)
 
@@ -68,11 +70,11 @@ def require_broken(model: AHAT, max_length: int | None = None) -> None:
     wanted = _with_ties(model)
     if not wanted:
         return
-    before = without_terms(model)
+    before, source = without_terms(model), source_of(model)
     laws = gap_laws(before).gap
     for l, h in wanted:
-        head = model.layers[l].heads[h]
-        if before is model or not _decides(model, head, laws[l, h], max_length):
+        head = source.layers[l].heads[h]
+        if before is model or not decided(source, head, laws[l, h], max_length):
             raise SofthatError(
                 f"layer {l}, head {h} takes the {head.ties} of its maximal keys, and nothing in "
                 "its scores breaks their ties: make the simulation again with simulate"
@@ -110,54 +112,6 @@ def without_terms(model: AHAT) -> AHAT:
     )
 
 
-def _decides(model: AHAT, head: Head, law: Law | None, max_length: int | None) -> bool:
-    """Is the last row of query and key the term κ·j that breaks the ties of the other rows, whose
-    nonzero differences are at least the law?"""
-    ask, step = _feature_alone(model, head.query[-1]), _feature_alone(model, head.key[-1])
-    if ask is None or step is None or ask[0] != Named("1"):
-        return False
-    weight = ask[1] * step[1] * (1 if head.ties == "rightmost" else -1)
-    feature = step[0]
-    if weight <= 0 or not isinstance(feature, Named):
-        return False
-    # The term is at most reach/n^degree: j ≤ n, or n + 1 ≤ 2n at an <eos>.
-    powers = PLACES if model.eos else PLACES | SHARES | {"i": 0, "i/n": 1}
-    if feature.name not in powers:
-        return False
-    degree, reach = powers[feature.name] - 1, weight * (2 if model.eos else 1)
-    if law is None:
-        return True  # all other scores are equal, so the term alone decides
-    if max_length is not None:
-        most = reach / Fraction(max_length) ** degree if degree < 0 else reach
-        return most <= Fraction(law.at(max_length)) * HALF
-    unit, finest = _polynomial(law)
-    return reach <= unit * HALF and degree >= finest
-
-
-def _feature_alone(model: AHAT, row: Vector) -> tuple[Feature, Fraction] | None:
-    """The one position feature that a row reads, and its weight: from a coordinate that holds it
-    and nothing else, at every layer."""
-    used = [c for c, w in enumerate(row) if w]
-    if (
-        len(used) != 1
-        or any(vector[used[0]] for vector in model.vectors)
-        or _written(model, used[0])
-    ):
-        return None
-    (c,) = used
-    held = [k for k, w in enumerate(model.position_embedding[c]) if w]
-    if len(held) != 1:
-        return None
-    return model.positions[held[0]], row[c] * model.position_embedding[c][held[0]]
-
-
-def _written(model: AHAT, c: int) -> bool:
-    """Does some layer write to this coordinate?"""
-    heads = any(any(head.output[c]) for layer in model.layers for head in layer.heads)
-    forwards = [layer.feed_forward for layer in model.layers if layer.feed_forward is not None]
-    return heads or any(any(ff.out_weights[c]) or ff.out_bias[c] for ff in forwards)
-
-
 def _term(
     law: Law | None, name: tuple[int, int], max_length: int | None, eos: bool
 ) -> tuple[Named, Fraction]:
@@ -169,7 +123,8 @@ def _term(
     if max_length is not None:
         least = Fraction(law.at(max_length))
         return (Named("j/n^1"), least * most) if eos else (Named("i"), least * most / max_length)
-    unit, degree = _polynomial(law)
+    units, degrees = zip(*in_powers_of_n(law), strict=True)
+    unit, degree = min(units), max(degrees)
     feature = f"j/n^{degree + 1}" if eos else f"i/n^{degree + 1}"
     if not unit or feature not in (PLACES if eos else SHARES):
         raise NoTemperatureError(
@@ -178,26 +133,6 @@ def _term(
             "max_length"
         )
     return Named(feature), unit * most
-
-
-def _polynomial(law: Law) -> tuple[Fraction, int]:
-    """unit and degree with law ≥ unit / n^degree at every n; unit 0 if there are none."""
-    match law:
-        case Constant(x):
-            return x, 0
-        case Power(Length(shift), k) if k < 0:  # n + shift ≤ (1 + shift)·n
-            return Fraction(1, max(1, 1 + shift) ** -k), -k
-        case Minimum(parts):
-            bounds = [_polynomial(part) for part in parts]
-            return min(unit for unit, _ in bounds), max(degree for _, degree in bounds)
-        case Product(factors):
-            unit, degree = Fraction(1), 0
-            for factor in factors:
-                part, more = _polynomial(factor)
-                unit, degree = unit * part, degree + more
-            return unit, degree
-        case Lcm() | _:
-            return Fraction(0), 0
 
 
 def _widened(layer: Layer, wide: int, breaks: dict[int, tuple[int, int, Fraction]]) -> Layer:

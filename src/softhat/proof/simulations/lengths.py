@@ -70,6 +70,8 @@ def check_to(
 
 
 class _Lengths:
+    """What is proved of one length after the other: by laws where they hold, else by words."""
+
     def __init__(
         self,
         source: SourceModel,
@@ -78,11 +80,11 @@ class _Lengths:
         top: int,
     ) -> None:
         self.source, self.betas = source, betas
-        self.bounds: _Bounds | None = None
+        self.bounds: LawBounds | None = None
         self.margin: Law | None = None
         try:
             stages, end = walked(source, claims.streams, claims.heads, top)
-            self.bounds = _Bounds(source, stages)
+            self.bounds = LawBounds(source, stages)
             if claims.margin is not None:
                 check_margin(source, end, claims.margin)
                 self.margin = claims.margin
@@ -94,7 +96,7 @@ class _Lengths:
         if self.bounds is not None:
             if self.bounds.exact:
                 return Reached(0.0, "structure")
-            error = self.bounds.error(n, self.betas)
+            error = self.bounds.errors(n, self.betas).error
             allowed = epsilon
             if epsilon is None and self.margin is not None:
                 allowed = Fraction(self.margin.at(n)) * Fraction(1 - 1e-9)  # 0 decides nothing
@@ -123,8 +125,19 @@ class _Lengths:
         return Reached(worst, "words")
 
 
-class _Bounds:
-    """The error in numbers, at one length after the other."""
+@dataclass(frozen=True, slots=True)
+class LawErrors:
+    """Bounds for every word of a length."""
+
+    error: float
+    leaks: Mapping[HeadId, float]
+    added: Mapping[HeadId, float]
+    """The greatest error that a head adds to a coordinate."""
+
+
+class LawBounds:
+    """The error in numbers, at one length after the other: looser than what running words gives,
+    but quick at any length and whatever the number of words."""
 
     def __init__(self, source: SourceModel, stages: list[Stage]) -> None:
         self.source = source
@@ -133,6 +146,7 @@ class _Bounds:
             _, wrong = erring(stage.layer, stage.stream, wrong, stage.uniform)
         self.exact = not support(source.weights) & wrong
         """Does nothing err that the value reads?"""
+        # Of each head: how errors of what it reads pass through, and how far it attends elsewhere.
         self.heads = [
             [
                 (
@@ -150,21 +164,25 @@ class _Bounds:
             for stage in stages
         ]
 
-    def error(self, n: int, betas: Mapping[HeadId, Fraction]) -> float:
+    def errors(self, n: int, betas: Mapping[HeadId, Fraction | float]) -> LawErrors:
         """What the values of all words of length n err by at most."""
         error = np.zeros(self.source.width)
+        leaks, added = dict[HeadId, float](), dict[HeadId, float]()
         with np.errstate(all="ignore"):
             for l, (heads, forward) in enumerate(zip(self.heads, self.forwards, strict=True)):
                 after = error.copy()
                 for h, (passes, head) in enumerate(heads):
-                    after = after + passes @ error
+                    passed, leaks[l, h] = passes @ error, 0.0
                     if head is not None:
-                        off = head.off(n, float(betas[l, h]) * WIDER, error)
-                        after = after + (off * head.widths(n) if off else 0.0)
+                        beta = float(betas[l, h]) * WIDER
+                        off, leaks[l, h] = head.off(n, beta, error)
+                        passed = passed + (off * head.widths(n) if off else 0.0)
+                    added[l, h] = float(passed.max(initial=0.0))
+                    after = after + passed
                 error = after if forward is None else after + forward @ after
                 error = error * WIDER
         total = float(_sizes((self.source.weights,))[0] @ error) * WIDER
-        return total if math.isfinite(total) else math.inf
+        return LawErrors(total if math.isfinite(total) else math.inf, leaks, added)
 
 
 class _Head:
@@ -179,26 +197,34 @@ class _Head:
         self.written = [
             stream.range(stream.read(head.through(c))).width for c in range(source.width)
         ]
+        self._known: dict[int, tuple[Floats, Floats, Floats, float]] = {}
 
     def widths(self, n: int) -> Floats:
         """The range of what the head writes to each coordinate."""
-        return _at(self.written, n)
+        return self._at(n)[0]
 
-    def off(self, n: int, beta: float, error: Floats) -> float:
-        """Total variation against hard attention (Theorem 12)."""
+    def off(self, n: int, beta: float, error: Floats) -> tuple[float, float]:
+        """Total variation against hard attention (Theorem 12), and the leak."""
         q, k = self.query @ error, self.key @ error
-        apart, size = _at(self.apart, n), _at(self.size, n)
+        _, apart, size, gap = self._at(n)
         moved = beta * float(q @ (apart + 2 * k) + size @ (2 * k)) * WIDER
-        steep = beta * math.exp(self.fact.gap.log_at(n)) / WIDER**3
+        steep = beta * gap / WIDER**3
         if not math.isfinite(moved) or not steep > 0:
-            return 1.0
+            return 1.0, 1.0
         if self.fact.crowd is not None:
             rest = self.fact.crowd / math.expm1(min(steep, 700.0)) * math.exp(min(moved, 700.0))
         else:
             rest = (n + self.sinks - 1) * math.exp(min(max(moved - steep, -700.0), 700.0))
         leak = rest / (1 + rest)
         tilt = 0.0 if self.fact.single else math.tanh(moved / 4)
-        return min(1.0, (leak + tilt) * WIDER)
+        return min(1.0, (leak + tilt) * WIDER), min(1.0, leak * WIDER)
+
+    def _at(self, n: int) -> tuple[Floats, Floats, Floats, float]:
+        """Widths, apart, size and the gap at a length, kept: many β are tried there."""
+        if n not in self._known:
+            widths, apart, size = (_values(p, n) for p in (self.written, self.apart, self.size))
+            self._known[n] = widths, apart, size, math.exp(self.fact.gap.log_at(n))
+        return self._known[n]
 
 
 def _sizes(matrix: Matrix, width: int | None = None) -> Floats:
@@ -208,5 +234,5 @@ def _sizes(matrix: Matrix, width: int | None = None) -> Floats:
     return np.array([[float(abs(w)) for w in row] for row in matrix], np.float64) * WIDER
 
 
-def _at(polynomials: list[Polynomial], n: int) -> Floats:
+def _values(polynomials: list[Polynomial], n: int) -> Floats:
     return np.array([float(p.at(n)) for p in polynomials], np.float64) * WIDER

@@ -242,10 +242,10 @@ def decided(source: SourceModel, head: SourceHead, others: Law | None, top: int 
         falls = all(k <= 0 for _, degrees in monomials(others) or () for k in degrees.values())
         small = most * Fraction(top) ** max(0, -degree) <= Fraction(others.at(top))
         return falls and monomials(others) is not None and small
-    return all(most <= unit and degree >= power for unit, power in _in_powers_of_n(others))
+    return all(most <= unit and degree >= power for unit, power in in_powers_of_n(others))
 
 
-def _in_powers_of_n(law: Law) -> list[tuple[Fraction, int]]:
+def in_powers_of_n(law: Law) -> list[tuple[Fraction, int]]:
     """(unit, power): the law is at least the least of unit/n^power at every n, since n + s is at
     most (1 + s)·n. A unit of 0 where lcm(1 … n) takes part."""
     result = []

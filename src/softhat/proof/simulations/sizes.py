@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from math import prod
+from typing import Any, Self
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.growth import Polynomial
@@ -31,25 +32,32 @@ from softhat.numbers.laws.stored import from_json
 
 @dataclass(frozen=True, slots=True)
 class SizeLaw:
-    """coefficient · Π base^degree, degrees not negative."""
+    """coefficient · Π base^degree, every base ≥ 1, every degree ≥ 0; 0 if the coefficient is."""
 
     coefficient: Fraction = Fraction(0)
     degrees: Mapping[Law, int] = field(default_factory=dict)
 
-    def __add__(self, other: SizeLaw) -> SizeLaw:
+    @classmethod
+    def _of(cls, coefficient: Fraction, degrees: Mapping[Law, int]) -> Self:
+        return cls(coefficient, degrees)
+
+    def __add__(self, other: Self) -> Self:
         if not self.coefficient or not other.coefficient:
             return self if self.coefficient else other
-        bases = self.degrees.keys() | other.degrees.keys()
-        degrees = {b: max(self.degrees.get(b, 0), other.degrees.get(b, 0)) for b in bases}
-        return SizeLaw(self.coefficient + other.coefficient, degrees)
+        degrees = dict(self.degrees)
+        for base, k in other.degrees.items():
+            degrees[base] = max(degrees.get(base, 0), k)
+        return self._of(self.coefficient + other.coefficient, degrees)
 
-    def __mul__(self, other: SizeLaw) -> SizeLaw:
-        bases = self.degrees.keys() | other.degrees.keys()
-        degrees = {b: self.degrees.get(b, 0) + other.degrees.get(b, 0) for b in bases}
-        return SizeLaw(self.coefficient * other.coefficient, degrees)
+    def __mul__(self, other: Self) -> Self:
+        degrees = dict(self.degrees)
+        for base, k in other.degrees.items():
+            degrees[base] = degrees.get(base, 0) + k
+        return self._of(self.coefficient * other.coefficient, degrees)
 
-    def times(self, factor: Fraction | int) -> SizeLaw:
-        return SizeLaw(self.coefficient * factor, self.degrees)
+    def times(self, factor: Fraction | int) -> Self:
+        """A multiple by a number that is not negative."""
+        return self._of(self.coefficient * factor, self.degrees)
 
     def covers(self, other: SizeLaw) -> bool:
         """Is it at least the other at every n?"""
@@ -64,52 +72,41 @@ class SizeLaw:
         """As a law; the coefficient must not be 0."""
         return product(Constant(self.coefficient), *(base**k for base, k in self.degrees.items()))
 
+    @classmethod
+    def number(cls, x: Fraction | int) -> Self:
+        """A number that is not negative."""
+        return cls._of(Fraction(x), {})
 
-def number(x: Fraction | int) -> SizeLaw:
-    """A number that is not negative."""
-    return SizeLaw(Fraction(x))
+    @classmethod
+    def of_polynomial(cls, p: Polynomial) -> Self:
+        """A bound on a polynomial, at every n ≥ 1: n^k is at most 1 for k ≤ 0."""
+        total = cls()
+        for k, c in p.terms:
+            if c > 0:
+                total = total + cls._of(c, {N: k} if k > 0 else {})
+        return total
+
+    @classmethod
+    def of_law(cls, law: Law) -> Self:
+        """A bound on a law of constants, n, lcm and logarithms of at least 1, their products,
+        powers, sums and maxima. Raises SofthatError for another."""
+        match law:
+            case Constant(x):
+                return cls.number(x)
+            case _ if _is_base(law):
+                return cls._of(Fraction(1), {law: 1})
+            case Power(base, k) if 0 < k <= 64:
+                return prod([cls.of_law(base)] * k, start=cls.number(1))
+            case Power(base, k) if k <= 0 and _is_base(base):
+                return cls.number(1)  # its inverse is at most 1
+            case Product(factors):
+                return prod(map(cls.of_law, factors), start=cls.number(1))
+            case Maximum(parts) | Sum(parts):
+                return sum(map(cls.of_law, parts), start=cls())
+        raise SofthatError(f"the evidence has a law that cannot be followed: {law.text[:60]}")
 
 
-def of_polynomial(p: Polynomial) -> SizeLaw:
-    """A bound on a polynomial, at every n ≥ 1: n^k is at most 1 for k ≤ 0."""
-    total = SizeLaw()
-    for k, c in p.terms:
-        if c > 0:
-            total = total + SizeLaw(c, {N: k} if k > 0 else {})
-    return total
-
-
-def of_law(law: Law) -> SizeLaw:
-    """A bound on a law of constants, n, lcm and logarithms of at least 1, their products, powers,
-    sums and maxima. Raises SofthatError for another."""
-    match law:
-        case Constant(x):
-            return number(x)
-        case Length() | Lcm():
-            return SizeLaw(Fraction(1), {law: 1})
-        case Log(inside) if at_least_three(inside):
-            return SizeLaw(Fraction(1), {law: 1})
-        case Power(base, k) if k > 0:
-            total = number(1)
-            for _ in range(min(k, 64)):
-                total = total * of_law(base)
-            if k <= 64:
-                return total
-        case Power(base, _):
-            of_law(base)  # at least 1, so that its inverse is at most 1
-            if _is_base(base):
-                return number(1)
-        case Product(factors):
-            total = number(1)
-            for factor in factors:
-                total = total * of_law(factor)
-            return total
-        case Maximum(parts) | Sum(parts):
-            total = SizeLaw()
-            for part in parts:
-                total = total + of_law(part)
-            return total
-    raise SofthatError(f"the evidence has a law that cannot be followed: {law.text[:60]}")
+number, of_polynomial, of_law = SizeLaw.number, SizeLaw.of_polynomial, SizeLaw.of_law
 
 
 def _is_base(law: Law) -> bool:

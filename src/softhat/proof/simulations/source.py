@@ -7,7 +7,7 @@ format says raises a SofthatError.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -96,19 +96,6 @@ class SourceModel:
 
     def head(self, name: HeadId) -> SourceHead:
         return self.layers[name[0]].heads[name[1]]
-
-    def with_heads(self, changed: Mapping[HeadId, SourceHead]) -> SourceModel:
-        """The same with other heads in these places."""
-        return replace(
-            self,
-            layers=tuple(
-                replace(
-                    layer,
-                    heads=tuple(changed.get((l, h), head) for h, head in enumerate(layer.heads)),
-                )
-                for l, layer in enumerate(self.layers)
-            ),
-        )
 
 
 def read(document: Mapping[str, Any]) -> SourceModel:

@@ -12,13 +12,13 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.simulation.recheck import recheck
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.temperature import round_up
-from tests.slices import every
+from tests.slices import every, sizes
 
 
 @pytest.mark.parametrize(
     ("name", "longest"),
     every(
-        2,
+        4,
         [
             ("last-token", 12),
             ("induction-average", 8),
@@ -47,10 +47,11 @@ def test_every_binding_beta_is_needed(name: str, longest: int, tmp_path: Path) -
         assert max(result.worst.values()) > 1e-3  # it is not only the claim that is off
 
 
-def test_the_certificate_claims_no_less_than_an_attack_finds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("starts", sizes(4, 8))
+def test_the_certificate_claims_no_less_than_an_attack_finds(tmp_path: Path, starts: int) -> None:
     s = softhat.simulate(GALLERY["induction-average"](), max_length=10)
     s.save(tmp_path / "m")
-    result = recheck(tmp_path / "m", max_words=130, starts=8, lengths=(10,))
+    result = recheck(tmp_path / "m", max_words=130, starts=starts, lengths=(10,))
     assert result.ok, result.failures
     for n, worst in result.worst.items():
         assert worst <= s.certificate.lengths[n].error["reals"] + 1e-14
