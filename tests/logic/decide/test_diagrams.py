@@ -80,3 +80,18 @@ def test_what_is_needed_survives_a_collection() -> None:
         assert table_of(d, moved[old]) == table
         assert of_table(d, table) == moved[old]  # still canonical
     assert table_of(d, of_table(d, tables[7])) == tables[7]
+
+
+def test_size_is_the_number_of_different_subtables() -> None:
+    """A node for each function of the later variables that depends on its first one."""
+    rng = np.random.default_rng(4)
+    d = Diagrams(1_000_000)
+    for _ in range(20):
+        table = tuple(bool(bit) for bit in rng.integers(0, 2, len(ROWS)))
+        halves, tables = set(), {table}
+        while tables:
+            branching = {t for t in tables if len(t) > 1 and t[: len(t) // 2] != t[len(t) // 2 :]}
+            halves |= branching
+            tables = {h for t in tables if len(t) > 1 for h in (t[: len(t) // 2], t[len(t) // 2 :])}
+        assert d.size(of_table(d, list(table))) == len(halves)
+    assert d.size(TRUE) == d.size(FALSE) == 0

@@ -16,6 +16,7 @@ from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.parse import parse
 from tests.logic import oracle
+from tests.slices import every
 
 AB = Letters(("a", "b"), False)
 WORDS = ["".join(word) for n in range(1, 8) for word in product("ab", repeat=n)]
@@ -90,7 +91,7 @@ def check(seed: int) -> None:
         assert (low, high) == (least, greatest) and met == meets
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", every(3, range(150)))
 def test_no_word_shows_another_value(seed: int) -> None:
     check(seed)
 

@@ -200,14 +200,21 @@ class Diagrams:
 
     def support(self, f: int) -> frozenset[int]:
         """The variables that f depends on."""
-        levels, seen, todo = set(), {FALSE, TRUE}, [f]
+        return frozenset(self._level[node] for node in self._reached([f]) if node > TRUE)
+
+    def size(self, f: int) -> int:
+        """How many nodes it has."""
+        return len(self._reached([f])) - 2
+
+    def _reached(self, roots: Iterable[int]) -> set[int]:
+        """The nodes of diagrams, and both constants."""
+        seen, todo = {FALSE, TRUE}, list(roots)
         while todo:
             node = todo.pop()
             if node not in seen:
                 seen.add(node)
-                levels.add(self._level[node])
                 todo += (self._low[node], self._high[node])
-        return frozenset(levels)
+        return seen
 
     def all_of(self, parts: Iterable[int]) -> int:
         result = TRUE
@@ -217,12 +224,7 @@ class Diagrams:
 
     def collect(self, roots: Iterable[int]) -> dict[int, int]:
         """Drop every node that no root needs; the new numbers of those that stay."""
-        alive, todo = {FALSE, TRUE}, list(roots)
-        while todo:
-            node = todo.pop()
-            if node not in alive:
-                alive.add(node)
-                todo += (self._low[node], self._high[node])
+        alive = self._reached(roots)
         # A node is younger than what it leads to, so in order of age both ends are known.
         moved = {old: new for new, old in enumerate(sorted(alive))}
         survivors = sorted(alive)

@@ -27,6 +27,7 @@ from softhat.numbers.predicates import column
 
 _POSITION = 100  # what a position costs apart from its diagrams, in their steps
 _CROWDED = 200_000  # nodes after which those that are not needed any more are dropped
+_CLUSTER = 60  # nodes of parts of a step that are taken together; 20 and 200 are slower
 _LEVELS = 600  # variables; the operations on diagrams recurse once for each
 
 
@@ -112,6 +113,7 @@ class _Steps:
     def collect(self, needed: list[int]) -> dict[int, int]:
         """Drop all diagrams but these and those of the steps; where they are now."""
         own = [self.start, *(part for parts in self._known.values() for part in parts)]
+        own += (part for order in self._schedules.values() for part, _ in order)
         moved = self.diagrams.collect([*needed, *own])
         self.start = moved[self.start]
         for key, parts in self._known.items():
@@ -335,4 +337,17 @@ def _schedule(d: Diagrams, parts: list[int], forget: frozenset[int]) -> _Schedul
         order.append((part, frozenset(level for level in support if mentions[level] == 1)))
         for level in support:
             mentions[level] -= 1
-    return order
+    return _clustered(d, order)
+
+
+def _clustered(d: Diagrams, order: _Schedule) -> _Schedule:
+    """Neighbours in one, as long as it is small: each part of a step costs a walk through the
+    states."""
+    clusters = order[:1]
+    for part, done in order[1:]:
+        together = d.conjunction(clusters[-1][0], part)
+        if d.size(together) <= _CLUSTER:
+            clusters[-1] = together, clusters[-1][1] | done
+        else:
+            clusters.append((part, done))
+    return clusters
