@@ -14,12 +14,12 @@ from softhat.circuits.graph import possible_edges
 from softhat.circuits.network import NativeNetwork
 from softhat.circuits.stock import stock_network
 from tests.cli.run import softhat as run
-from tests.slices import every
+from tests.slices import every, sizes
 
 FORMULAS = ["!c S a", "H (a -> O b) & #(a) > 1", "(a S b) S c", "Y Y a & !c S b", "#(a) = #(b)"]
 
 
-@pytest.mark.parametrize("formula", every(2, FORMULAS))
+@pytest.mark.parametrize("formula", every(4, FORMULAS))
 def test_the_true_circuit_is_complete_and_minimal(formula: str, tmp_path: Path) -> None:
     model = softhat.compile(formula, alphabet="abc")
     softhat.to_gpt2(model, tmp_path / "m", context=16)
@@ -42,13 +42,14 @@ def test_the_true_circuit_is_complete_and_minimal(formula: str, tmp_path: Path) 
         assert full.minimality < 1.0
 
 
-def test_random_circuits_are_near_chance() -> None:
+@pytest.mark.parametrize("count", sizes(20, 40))
+def test_random_circuits_are_near_chance(count: int) -> None:
     model = softhat.compile("H (a -> O b) & #(a) > 1", alphabet="abc")
     circuit = softhat.circuit(model)
     every = possible_edges(circuit.config)
     rng = np.random.default_rng(3)
     found = []
-    for _ in range(40):
+    for _ in range(count):
         drawn = [name for name in every if rng.random() < 0.5]
         found.append(softhat.score(circuit, drawn, model=model))
     share = float(np.mean([one.minimality or 0.0 for one in found]))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 
@@ -20,8 +21,9 @@ from softhat.circuits.corpus.corpus import load_model, make_corpus, read_lines, 
 from softhat.circuits.corpus.work import Settings
 from softhat.io.errors import SofthatError
 from softhat.logic.decide.questions import differ_somewhere
+from tests.cli.run import softhat as softhat_command
 from tests.export.suite import all_codes, expected
-from tests.slices import every
+from tests.slices import every, sizes
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -175,18 +177,18 @@ def test_damage_that_a_crash_can_leave_is_repaired(corpus: Path, tmp_path: Path)
         assert contents(folder) == whole
 
 
-def command(folder: Path, count: int, *more: str) -> list[str]:
-    return [
-        sys.executable, "-c", MAIN, "corpus", "-o", str(folder), "--count", str(count),
-        "--shard", "4", "--seed", "3", *more,
-    ]  # fmt: skip
+def arguments(folder: Path, count: int, *more: str) -> list[str]:
+    size = ["--count", str(count), "--shard", "4", "--seed", "3"]
+    return ["corpus", "-o", str(folder), *size, *more]
 
 
-def kill_often(tmp_path: Path, count: int, waits: list[int], *more: str) -> None:
-    """kill -9 when so many shards are there, then resume: the same bytes, no process left."""
+def kill_often(tmp_path: Path, count: int, waits: list[int], *more: str, jobs: int = 1) -> None:
+    """kill -9 when so many shards are there, then resume on `jobs` processes: the same bytes, no
+    process left."""
     killed, straight = tmp_path / "killed", tmp_path / "straight"
+    command = [sys.executable, "-c", MAIN, *arguments(killed, count, "-j", "2", *more)]
     for wanted in waits:
-        process = subprocess.Popen(command(killed, count, "-j", "2", *more), start_new_session=True)
+        process = subprocess.Popen(command, start_new_session=True)
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if len(list(killed.glob("shards/*.safetensors"))) >= wanted:
@@ -196,10 +198,9 @@ def kill_often(tmp_path: Path, count: int, waits: list[int], *more: str) -> None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         _no_orphans(process.pid)
-    subprocess.run(command(killed, count, "-j", "2", *more), check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(
-        command(straight, count, "-j", "1", *more), check=True, stdout=subprocess.DEVNULL
-    )
+    for folder, processes in ((killed, jobs), (straight, 1)):
+        done = softhat_command(*arguments(folder, count, *more), "-j", str(processes))
+        assert done.code == 0, done.err
     assert contents(killed) == contents(straight)
 
 
@@ -223,16 +224,18 @@ def test_killed_and_resumed_it_is_the_same_byte_for_byte(tmp_path: Path) -> None
 @pytest.mark.full
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_a_thousand_models_killed_again_and_again(tmp_path: Path) -> None:
-    kill_often(tmp_path, 1000, [0, 3, 11, 40, 41, 80])
+    kill_often(tmp_path, 1000, [0, 3, 11, 40, 41, 80], jobs=2)
 
 
-def test_on_a_dask_cluster(corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", sizes(replace(SMALL, count=4, shard=2), SMALL))
+def test_on_a_dask_cluster(tmp_path: Path, settings: Settings) -> None:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
     ) as cluster:
-        make_corpus(tmp_path / "c", SMALL, dask=cluster.scheduler_address)
-    assert contents(tmp_path / "c") == contents(corpus)
+        make_corpus(tmp_path / "c", settings, dask=cluster.scheduler_address)
+    make_corpus(tmp_path / "here", settings, jobs=1)
+    assert contents(tmp_path / "c") == contents(tmp_path / "here")
 
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
@@ -275,8 +278,11 @@ def test_damaged_files_are_made_again(corpus: Path, tmp_path: Path, name: str, d
     assert contents(copy) == contents(corpus)
 
 
-def test_a_scheduler_that_is_not_there_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_scheduler_that_is_not_there_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr(import_module("softhat.io.work.cluster"), "CONNECTING", 0.5)
     folder = tmp_path / "deep" / "corpus"
     settings = Settings(4, 0, ("a", "b"), "unbounded", "past", 4, 8, 2)
     with pytest.raises(SofthatError, match="no Dask scheduler"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -27,6 +25,7 @@ from tests.circuits.test_corpus import contents, kill_often
 from tests.cli.run import softhat as command
 from tests.export.suite import all_codes, expected
 from tests.slices import every
+from tests.without_softhat import run_script
 
 pyarrow = pytest.importorskip("pyarrow")
 CHILD = Path(__file__).with_name("corpus_without_softhat.py")
@@ -113,18 +112,16 @@ def replace_output(model: Any) -> Any:
 def test_it_loads_without_softhat(corpus: Path, tmp_path: Path) -> None:
     pytest.importorskip("datasets")
     pytest.importorskip("transformers")
-    done = subprocess.run(
-        [sys.executable, str(CHILD), str(corpus), str(tmp_path)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert {split: entry["models"] for split, entry in found.items()} == {
+    done = run_script(CHILD, str(corpus), str(tmp_path))
+    assert done.code == 0, done.err[-3000:]
+    splits = json.loads(done.out.splitlines()[-1])
+    assert {split: entry["models"] for split, entry in splits.items()} == {
         "train": 12,
         "validation": 1,
         "test": 1,
     }
-    assert sum(entry["words"] for entry in found.values()) > 100
-    assert not sum(entry["wrong"] for entry in found.values())
+    assert sum(entry["words"] for entry in splits.values()) > 100
+    assert not sum(entry["wrong"] for entry in splits.values())
 
 
 def test_the_card_counts(corpus: Path) -> None:
@@ -169,7 +166,7 @@ def test_killed_and_resumed_it_is_the_same_byte_for_byte(more: list[str], tmp_pa
     "more", [["--to", "gpt2", "--disguise", "7"], ["--to", "llama"], ["--family", "rasp"]]
 )
 def test_many_models_killed_again_and_again(more: list[str], tmp_path: Path) -> None:
-    kill_often(tmp_path, 200, [0, 3, 11], *more)
+    kill_often(tmp_path, 200, [0, 3, 11], *more, jobs=2)
 
 
 @pytest.mark.parametrize("disguise", every(2, [3, None]))

@@ -171,7 +171,7 @@ def check_family(to: str, family: str, count: int, words: int, folder: Path) -> 
     assert count < 100 or abs(auroc - 0.5) < 0.05
 
 
-@pytest.mark.parametrize(("to", "family"), every(2, CASES))
+@pytest.mark.parametrize(("to", "family"), every(4, CASES))
 def test_a_few_models_of_every_family(to: str, family: str, tmp_path: Path) -> None:
     check_family(to, family, 1, 8, tmp_path)
 

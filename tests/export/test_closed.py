@@ -140,7 +140,7 @@ def test_every_key_of_a_configuration_is_required(
     kind: str, exports: dict[str, Path], tmp_path: Path
 ) -> None:
     """Missing, of another type, of another value: whatever the class's default is."""
-    check_every_key(copied(exports[kind], tmp_path), 40)
+    check_every_key(copied(exports[kind], tmp_path), 20)
 
 
 @pytest.mark.full

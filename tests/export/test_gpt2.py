@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +17,9 @@ from softhat.logic.fragments import describe
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
+from tests.slices import sizes
 from tests.transformer.lowering.suite import all_codes, expected, formulas, long_words, nested
+from tests.without_softhat import run_script
 
 pytest.importorskip("transformers")
 CHILD = Path(__file__).with_name("stock_without_softhat.py")
@@ -54,15 +53,9 @@ def write_words(
 def run_stock(tasks: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     manifest = folder / "manifest.json"
     manifest.write_text(json.dumps(tasks))
-    done = subprocess.run(
-        [sys.executable, str(CHILD), str(manifest)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    results: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+    done = run_script(CHILD, str(manifest))
+    assert done.code == 0, done.err[-3000:]
+    results: list[dict[str, Any]] = json.loads(done.out.splitlines()[-1])
     return results
 
 
@@ -103,14 +96,17 @@ def run_all(exports: list[Export], folder: Path) -> list[tuple[Export, str, dict
     ]
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Export, str, dict[str, Any]]]:
+@pytest.fixture(scope="module", params=sizes(24, 12))
+def answers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[tuple[Export, str, dict[str, Any]]]:
+    """Of every 24th formula, or of every 12th."""
     folder = tmp_path_factory.mktemp("gpt2")
     both = ("float32", "bfloat16")
     every = decoders()
     exports = [
         export(formula, folder / f"{k}", 128, ("relu", "gelu_new")[k % 2], both)
-        for k, formula in enumerate(every[::24])
+        for k, formula in enumerate(every[:: request.param])
     ]
     long = [parse(t) for t in ("!a S b", "#(#(a) > #(Y b)) > 2")]
     exports += [

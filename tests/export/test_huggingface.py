@@ -19,6 +19,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import softhat
 from softhat.io.errors import SofthatError
 from tests.export.suite import TARGETS, chosen, expected, long_words, wrong
+from tests.without_softhat import run_script
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -50,9 +51,9 @@ def truth_of(model: Any, tokenizer: Any, codes: Any) -> Any:
     return logits[:, 1 : codes.shape[1] + 1].argmax(-1).bool().numpy()
 
 
-@pytest.mark.parametrize("part", every(4, range(4)))
+@pytest.mark.parametrize("part", every(8, range(8)))
 def test_truth_on_100_formulas_after_a_round_trip(part: int, tmp_path: Path) -> None:
-    for k, (formula, target) in enumerate(chosen(100)[part::4]):
+    for k, (formula, target) in enumerate(chosen(100)[part::8]):
         to_huggingface(softhat.compile(formula, alphabet="ab", attention=target), tmp_path / "m")
         model, tokenizer = loaded(tmp_path / "m")
         failed = wrong(formula, lambda codes, m=model, t=tokenizer: truth_of(m, t, codes), k, 60)
@@ -129,20 +130,17 @@ def test_propositions_are_tokens_of_sets(tmp_path: Path) -> None:
 
 def test_loads_where_softhat_is_not_installed(tmp_path: Path) -> None:
     to_huggingface(softhat.compile("#(a) > #>(b)", alphabet="ab"), tmp_path / "m")
-    code = (
-        "import sys; sys.modules['softhat'] = None\n"
+    script = tmp_path / "load.py"
+    script.write_text(
         "from transformers import AutoModelForTokenClassification, AutoTokenizer\n"
         "model = AutoModelForTokenClassification.from_pretrained('m', trust_remote_code=True)\n"
         "tokenizer = AutoTokenizer.from_pretrained('m', trust_remote_code=True)\n"
         "print(model(**tokenizer('a b a a', return_tensors='pt')).logits[0, 1:5].argmax(-1))\n"
     )
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_script(script, folder=tmp_path)
+    assert done.code == 0, done.err
     want = softhat.parse("#(a) > #>(b)").truth("abaa").astype(int).tolist()
-    assert done.stdout.strip() == f"tensor({want})"
+    assert done.out.strip() == f"tensor({want})"
 
 
 def test_save_pretrained_after_fine_tuning(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import distinct
 from tests.export.test_gpt2 import Export, decoders, run_all, run_stock, write_words
+from tests.slices import sizes
 
 pytest.importorskip("transformers")
 
@@ -61,10 +62,10 @@ SMALL = (("bfloat16", "sdpa"), ("float32", "sdpa"))
 Answers = list[tuple[Export, str, dict[str, Any]]]
 
 
-def slices(folder: Path) -> Iterator[Export]:
-    for k, formula in enumerate(past_formulas()[::28]):
+def exports(folder: Path, step: int) -> Iterator[Export]:
+    for k, formula in enumerate(past_formulas()[::step]):
         yield export(formula, folder / f"rope{k}", 128, BOTH, lengths=(1, 2, 3, 6))
-    for k, formula in enumerate(decoders()[::28]):
+    for k, formula in enumerate(decoders()[::step]):
         options: dict[str, Any] = {"positions": "bits", "lengths": (1, 2, 3, 6)}
         yield export(formula, folder / f"bits{k}", 128, SMALL, **options)
     for k, text in enumerate(("a S (b & Y a)", "2*#(a) - 3*#(b) = 1")):
@@ -80,10 +81,11 @@ def slices(folder: Path) -> Iterator[Export]:
             )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+@pytest.fixture(scope="module", params=sizes(28, 14))
+def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """Of every 28th formula, or of every 14th."""
     folder = tmp_path_factory.mktemp("llama")
-    return run_all(list(slices(folder)), folder)
+    return run_all(list(exports(folder, request.param)), folder)
 
 
 def test_stock_llama_agrees(answers: Answers) -> None:

@@ -35,9 +35,9 @@ def truth(run: Any, codes: Any, **inputs: Any) -> Any:
     return run.run(["margins"], {"tokens": codes, **inputs})[0][..., 0] > 0
 
 
-@pytest.mark.parametrize("part", every(4, range(4)))
+@pytest.mark.parametrize("part", every(8, range(8)))
 def test_truth_on_100_formulas(part: int, tmp_path: Path) -> None:
-    for k, (formula, target) in enumerate(chosen(100)[part::4]):
+    for k, (formula, target) in enumerate(chosen(100)[part::8]):
         run = exported(softhat.compile(formula, alphabet="ab", attention=target), tmp_path)
         assert not wrong(formula, lambda codes, r=run: truth(r, codes), k), (formula, target)
 

@@ -17,7 +17,7 @@ from softhat.frontends.regular.dfa import DFA
 from softhat.io.errors import SofthatError
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
-from tests.slices import every
+from tests.slices import every, sizes
 from tests.transformer.lowering.suite import all_codes, long_words
 
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
@@ -150,8 +150,9 @@ def test_what_a_language_has_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", EXPORTS)
-def test_no_changed_table_is_certified_and_wrong(target: str, tmp_path: Path) -> None:
-    attacked(tmp_path, target, 12)
+@pytest.mark.parametrize("count", sizes(6, 12))
+def test_no_changed_table_is_certified_and_wrong(target: str, tmp_path: Path, count: int) -> None:
+    attacked(tmp_path, target, count)
 
 
 @pytest.mark.full

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from softhat.numerics.exact import Scaled
 from softhat.numerics.intervals import Interval, Intervals, around, around_all, down, softmax, up
+from softhat.numerics.walk import SoftHead
 
 getcontext().prec = 60
 rationals = st.fractions(-1000, 1000, max_denominator=997)
@@ -53,6 +54,32 @@ def test_a_key_that_is_not_seen_weighs_nothing() -> None:
     scores = np.zeros((1, 2))
     made = softmax(Interval(scores, scores), np.array([[True, False]]))
     assert made.low[0, 1] == made.high[0, 1] == 0 and made.low[0, 0] > 1 - 1e-12
+
+
+def test_scores_that_all_words_share() -> None:
+    """Rows are what they are for each word alone, whether or not scores are the same in all."""
+    rng = np.random.default_rng(3)
+    head = SoftHead(Fraction(3), "<=", None, None, None, None)
+    value = Interval(*(rng.normal(size=(5, 4, 2)) for _ in range(2)))
+    value = Interval(np.minimum(value.low, value.high), np.maximum(value.low, value.high))
+    for words in (1, 5):
+        read = [rng.normal(size=(words, 4, 3)).repeat(5 // words, axis=0) for _ in range(2)]
+        query, key = (Interval(down(x), up(x)) for x in read)
+        together = Intervals().attend(query, key, value, head)
+        for w in range(5):
+            at = slice(w, w + 1)
+            alone = Intervals().attend(query[at], key[at], value[at], head)
+            assert (together.low[w] == alone.low[0]).all()
+            assert (together.high[w] == alone.high[0]).all()
+
+
+@given(st.lists(st.integers(-(2**53), 2**53), min_size=1), st.integers(1, 2**53))
+def test_quotients_of_integers_that_floats_hold(numbers: list[int], den: int) -> None:
+    made = around_all(Scaled(np.array(numbers), den))
+    for at, x in enumerate(numbers):
+        assert holds(made[at], Fraction(x, den))
+        nearest = float(Fraction(x, den))
+        assert (made.low[at], made.high[at]) == (down(np.array(nearest)), up(np.array(nearest)))
 
 
 def test_rationals_beyond_floats() -> None:

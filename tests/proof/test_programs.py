@@ -157,7 +157,7 @@ def models() -> list[tuple[str, ValueModel]]:
     return list(originals((6, 20)))
 
 
-@pytest.mark.parametrize("name", every(4, PROGRAMS))
+@pytest.mark.parametrize("name", every(8, PROGRAMS))
 def test_at_the_limits(name: str) -> None:
     for length in (3, 24):
         model = softhat.compile(PROGRAMS[name], alphabet=[1, 2, 3], max_length=length)

@@ -60,3 +60,23 @@ def test_projections_cover_every_position() -> None:
             assert sum(t for t in terms if t > 0) <= made.mass
             assert -sum(t for t in terms if t < 0) <= made.mass
             assert all(t / Fraction(made.grid) % 1 == 0 for t in terms)
+
+
+def test_projections_of_long_words_are_rounded_outward_once() -> None:
+    """Where sums leave float64: the exact extremes, and the nearest float beyond each."""
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        n = int(rng.integers(2**40, 2**53))
+        scaled = 1 << (n + 1).bit_length()
+        side = tuple(
+            WeightEntry(str(base), int(rng.integers(-1, 1)), float(rng.normal()))
+            for base in rng.choice(["1", "ordinary", "i", "r"], 3, replace=False)
+        )
+        ends = [sum(value(entry, i, n, scaled) for entry in side) for i in (0, 1, n)]
+        # The bounds also hold for (i, r) = (1, 1), which no position of a long word has.
+        ends.append(ends[1] - sum((n - 1) * value(e, n, n, scaled) for e in side if e.base == "r"))
+        made = projection(side, n, float(scaled))
+        for exact, bound, beyond in ((min(ends), made.low, -1), (max(ends), made.high, 1)):
+            inside = Fraction(np.nextafter(bound, -beyond * np.inf))
+            assert beyond * exact <= beyond * Fraction(bound)
+            assert beyond * inside < beyond * exact

@@ -11,10 +11,29 @@ from hypothesis import strategies as st
 
 import softhat
 from softhat.numerics.formats import FORMATS, format_of
-from softhat.transformer.rows import IntegerRow, UnknownShapeError, hidden_units, rows_of
+from softhat.transformer.rows import (
+    IntegerRow,
+    UnknownShapeError,
+    distinct_rows,
+    hidden_units,
+    rows_of,
+)
 from softhat.transformer.weights import Sparse
 
 weights = st.integers(-64, 64).flatmap(lambda k: st.integers(-6, 6).map(lambda p: k * 2.0**p))
+
+
+entries = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.integers(0, 4)), st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+)
+
+
+@given(entries)
+def test_distinct_rows(at: dict[tuple[int, int], float]) -> None:
+    matrix = Sparse.of((4, 5), at.items())
+    rows, share = distinct_rows(matrix)
+    assert np.array_equal(rows.dense()[share], matrix.dense())
+    assert len({tuple(row) for row in rows.dense().tolist()}) == rows.shape[0] == share.max() + 1
 
 
 @given(st.lists(weights, max_size=5))

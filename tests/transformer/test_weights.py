@@ -15,7 +15,6 @@ from softhat.numbers.laws import ONE, Constant, PowerOfTwo, product
 from softhat.transformer.weights import (
     Coordinate,
     Sparse,
-    distinct_rows,
     inverse_temperature,
     law_of_sharpness,
     scale,
@@ -38,14 +37,6 @@ def test_sparse_is_dense(at: dict[tuple[int, int], float]) -> None:
     assert all(np.array_equal(a, b) for a, b in zip(made.where, again.where, strict=True))
     assert np.array_equal(made.values, again.values) and made.size == 20
     assert np.count_nonzero(dense) == len(made.values)
-
-
-@given(entries)
-def test_distinct_rows(at: dict[tuple[int, int], float]) -> None:
-    matrix = Sparse.of((4, 5), at.items())
-    rows, share = distinct_rows(matrix)
-    assert np.array_equal(rows.dense()[share], matrix.dense())
-    assert len({tuple(row) for row in rows.dense().tolist()}) == rows.shape[0] == share.max() + 1
 
 
 @given(st.integers(1, 10**12))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from softhat.export.labels import Meaning
 from softhat.numbers import positions
-from softhat.transformer.weights import Layer, Mask, Transformer, inverse_temperature, scale
+from softhat.numerics.masks import allowed
+from softhat.transformer.weights import Layer, Transformer, inverse_temperature, scale
 
 Array = NDArray[Any]
 LEAK = 2.0**-6
@@ -263,7 +263,7 @@ class _LayerNodes:
         """The values of head h, averaged by its attention."""
         q, k, v = query @ self.query[h].T, key @ self.key[h].T, value @ self.value[h].T
         scores = inverse_temperature(self.laws[h], n) * (q @ k.transpose(0, 2, 1))
-        scores[:, ~visible(self.masks[h], scores.shape[1])] = -np.inf
+        scores[:, ~allowed(self.masks[h], scores.shape[1])] = -np.inf
         top = scores.max(axis=2, keepdims=True)
         some = np.isfinite(top)
         shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
@@ -281,22 +281,3 @@ def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:
     places, weights = zip(*meaning.direction, strict=True)
     read: Array = x[..., list(places)] @ np.array(weights) + meaning.offset
     return read
-
-
-@lru_cache(maxsize=32)
-def visible(mask: Mask, rows: int) -> NDArray[np.bool_]:
-    """Which keys (columns) each query (row) sees; not to be written to."""
-    i, j = np.arange(rows)[:, None], np.arange(rows)[None, :]
-    match mask:
-        case "none":
-            seen = np.ones((rows, rows), bool)
-        case "<=":
-            seen = j <= i
-        case "<":
-            seen = j < i
-        case ">=":
-            seen = j >= i
-        case ">":
-            seen = j > i
-    seen.setflags(write=False)
-    return seen

@@ -15,10 +15,11 @@ from typing import ClassVar
 import numpy as np
 
 from softhat.circuits.disguised import plain_tensors
-from softhat.circuits.network import LEAK, Array, Change, NodePatch, Slot, known, visible
+from softhat.circuits.network import LEAK, Array, Change, NodePatch, Slot, known
 from softhat.circuits.structure import Structure, needed
 from softhat.export.stock.folder import DIRECTIONS
 from softhat.io.files import read_json, read_tensors, read_text
+from softhat.numerics.masks import allowed
 
 
 class StockNetwork(ABC):
@@ -226,7 +227,7 @@ def attention(q: Array, k: Array) -> Array:
     """The weights of a head's causal attention."""
     weights: Array = q @ k.transpose(0, 2, 1)
     weights /= math.sqrt(q.shape[-1])
-    weights[:, ~visible("<=", weights.shape[1])] = -np.inf
+    weights[:, ~allowed("<=", weights.shape[1])] = -np.inf
     weights -= np.maximum.reduce(weights, axis=2, keepdims=True)
     np.exp(weights, out=weights)
     weights /= np.add.reduce(weights, axis=2, keepdims=True)

@@ -251,7 +251,7 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
     from softhat.export.stock.verify import verify_stock
 
     asked = _asked(args, options, "stock checkpoints", ("adversarial", "beyond"))
-    return verify_stock(export, certificate, **asked)
+    return verify_stock(export, certificate, asked)
 
 
 def _verify_held(model: Held, *args: Any, **options: Any) -> Verified:

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.gguf import FACTS
-from softhat.export.reading import check_symbols, formulas_in
+from softhat.export.reading import check_symbols
 from softhat.export.stock.heads import token_sets
-from softhat.export.stock.verify import compare
+from softhat.export.stock.verify import ExportRun, compare
 from softhat.frontends.machines.reading import machine as machine_from
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files import parse_json, read_bytes
 from softhat.logic.syntax.nodes import Formula
+from softhat.models.folders import formulas_in, predicates_in
 from softhat.models.verification.report import Verification
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import EOS
@@ -58,7 +59,8 @@ def read_facts(path: Path) -> GGUFFacts:
         if "machine" in facts:
             formulas = machine_from(facts["machine"]).formulas
             return GGUFFacts(symbols, False, formulas, "lm", context)
-        formulas = formulas_in(facts["formulas"], symbols, propositional, facts["predicates"])
+        predicates = predicates_in(facts["predicates"])
+        formulas = formulas_in(facts["formulas"], symbols, propositional, predicates)
         if facts["head"] == "lm":
             formulas = lm_formulas(formulas, symbols, propositional)
         return GGUFFacts(symbols, propositional, formulas, str(facts["head"]), context)
@@ -78,11 +80,10 @@ def verify_gguf(path: Path, asked: Mapping[str, Any]) -> Verification:
         raise SofthatError(f"{path} holds float32: leave dtype {asked['dtype']} out")
     run = _LlamaCppRunner(path, facts)
     longest = min(asked["max_length"], facts.context - 1)
-    given = {name: value for name, value in asked.items() if name not in ("max_length", "beyond")}
-    return compare(run, certified=0, longest=longest, **given)
+    return compare(run, asked, 0, longest)
 
 
-class _LlamaCppRunner:
+class _LlamaCppRunner(ExportRun):
     """The file in llama.cpp, and the truth of its formulas."""
 
     def __init__(self, path: Path, facts: GGUFFacts) -> None:
@@ -91,12 +92,12 @@ class _LlamaCppRunner:
         except ImportError:
             raise MissingExtraError("cyllama (llama.cpp)", "llamacpp") from None
         self.cpp, self.facts = llama_cpp, facts
-        self.tokens = token_sets(facts.symbols, facts.propositional)
-        self.letters = len(self.tokens)
         is_lm = facts.head == "lm"
         self.names = [*facts.symbols, EOS] if is_lm else list(facts.formulas)
-        self.order = [*range(len(facts.symbols)), self.letters + 1]
-        vocabulary = self.letters + 3 + (0 if is_lm else 2)  # <bos>, <eos>, <unk>, labels
+        tokens = token_sets(facts.symbols, facts.propositional)
+        super().__init__(tokens, facts.propositional, [facts.formulas[n] for n in self.names])
+        self.order = [*range(len(facts.symbols)), len(tokens) + 1]
+        vocabulary = len(tokens) + 3 + (0 if is_lm else 2)  # <bos>, <eos>, <unk>, labels
         # The binding asks its model for the size of a row of logits.
         kind = type("Model", (llama_cpp.LlamaModel,), {"n_vocab": vocabulary})
         params = llama_cpp.LlamaModelParams()
@@ -110,12 +111,6 @@ class _LlamaCppRunner:
         self.bos = self.model.get_vocab().token_bos()
         self.runtime = "llama.cpp (cyllama), keys and values in float32"
 
-    def word(self, codes: NDArray[np.int64]) -> Any:
-        tokens = [self.tokens[code] for code in codes]
-        if self.facts.propositional:
-            return [set(token) for token in tokens]
-        return [next(iter(token)) for token in tokens]
-
     def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         logits = np.stack([self._logits([self.bos, *word.tolist()])[1:] for word in codes])
         if self.facts.head == "lm":
@@ -125,9 +120,7 @@ class _LlamaCppRunner:
             # No other token is as likely as the answer.
             other = logits[..., :-2].max(axis=-1) >= logits[..., -2:].max(axis=-1)
             values = np.where(other[..., None], np.nan, values)
-        words = [self.word(row) for row in codes]
-        truth = [np.stack(self.facts.formulas[name].truth_many(words)) for name in self.names]
-        return values, np.stack(truth, axis=-1)
+        return values, np.stack(self.truth([self.word(row) for row in codes]), axis=-1)
 
     def _logits(self, ids: list[int]) -> NDArray[Any]:
         self.context.kv_cache_clear()

@@ -15,7 +15,7 @@ something that varies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from softhat.io.errors import SofthatError
@@ -181,35 +181,11 @@ class Labels:
             "format": FORMAT,
             "model": self.model,
             "definitions": list(self.definitions),
-            "heads": [
-                {
-                    "layer": head.layer,
-                    "head": head.head,
-                    "kind": head.kind,
-                    "label": head.label,
-                    "reads": list(head.reads),
-                    "writes": list(head.writes),
-                    "computes": [meaning.to_json() for meaning in head.computes],
-                    **_flag(head.distractor),
-                }
-                for head in self.heads
-            ],
-            "neurons": [
-                {
-                    "layer": neuron.layer,
-                    "units": list(neuron.units),
-                    "label": neuron.label,
-                    "computes": [meaning.to_json() for meaning in neuron.computes],
-                    **_flag(neuron.distractor),
-                }
-                for neuron in self.neurons
-            ],
+            "heads": [_part(head) for head in self.heads],
+            "neurons": [_part(neuron) for neuron in self.neurons],
             "coordinates": [],
             "directions" if self.disguised else "coordinates": [
-                {
-                    "index": coordinate.index,
-                    "holds": _held(coordinate),
-                }
+                {"index": coordinate.index, "holds": _held(coordinate)}
                 for coordinate in self.coordinates
             ],
             "outputs": [meaning.to_json() for meaning in self.outputs],
@@ -217,8 +193,13 @@ class Labels:
         }
 
 
-def _flag(distractor: bool) -> dict[str, bool]:
-    return {"distractor": True} if distractor else {}
+def _part(label: HeadLabel | NeuronLabel) -> dict[str, Any]:
+    """The fields of a label; that it is a distractor is said of those that are."""
+    document = {field.name: getattr(label, field.name) for field in fields(label)}
+    document["computes"] = [meaning.to_json() for meaning in label.computes]
+    if not label.distractor:
+        del document["distractor"]
+    return {name: list(x) if isinstance(x, tuple) else x for name, x in document.items()}
 
 
 def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from softhat.export.lens_two_way import sees_everything, without_masks
 from softhat.export.native.labels import labels_of
+from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files import is_file, read_json
@@ -110,29 +111,8 @@ def _stock(folder: Path) -> str | None:
 
 
 def _pretrained(folder: Path, architecture: str, dtype: Any) -> Any:
-    try:
-        import transformers
-    except ImportError:
-        raise MissingExtraError("transformers", "hf") from None
-    bars = transformers.utils.logging
-    shown, level = bars.is_progress_bar_enabled(), bars.get_verbosity()
-    bars.disable_progress_bar()
-    bars.set_verbosity_error()  # that an lm_head is new: it is set below
-    try:
-        return (
-            getattr(transformers, architecture)
-            .from_pretrained(
-                folder,
-                dtype=torch_dtype(dtype),
-                attn_implementation="eager",
-                local_files_only=True,
-            )
-            .eval()
-        )
-    finally:
-        bars.set_verbosity(level)
-        if shown:
-            bars.enable_progress_bar()
+    kind = getattr(import_transformers(), architecture)
+    return pretrained(kind, folder, torch_dtype(dtype), attn_implementation="eager")
 
 
 def _language_model(folder: Path, dtype: Any) -> Any:

@@ -21,19 +21,17 @@ from softhat.export.tokenizer import vocabulary
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_json, read_text
-from softhat.logic.binding import bind, predicates_of
 from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
-from softhat.logic.syntax.parse import parse
+from softhat.models.folders import formulas_in, predicates_in
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
-from softhat.numbers.predicates import from_json as read_predicate
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
-from softhat.transformer.stored import DamagedError
+from softhat.transformer.stored import STUMBLES, said_of
 from softhat.transformer.weights import BOS, EOS
 
 Tensors = dict[str, NDArray[Any]]
@@ -109,37 +107,17 @@ def read_export(path: str | Path) -> Export:
 
                 return read_llama(path, config, family)
         raise SofthatError(f"{path} is no folder that `softhat export` wrote")
-    except (
-        DamagedError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError
-    ) as error:  # fmt: skip
-        if isinstance(error, SofthatError):
-            raise
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise SofthatError(f"{path} is damaged: {what}") from None
-
-
-def formulas_in(
-    text: str, symbols: tuple[str, ...], propositional: bool, predicates: Any = ()
-) -> dict[str, Formula]:
-    """`name: formula` a line; `predicates` is what `predicates.json` has, if it is there."""
-    listed = [read_predicate(entry, "predicates.json") for entry in predicates]
-    bound = {predicate.name: predicate for predicate in listed}
-    known = {"propositions" if propositional else "alphabet": symbols}
-    formulas: dict[str, Formula] = {}
-    for line in text.removesuffix("\n").split("\n"):
-        name, colon, written = line.partition(": ")
-        if not colon or name in formulas:
-            raise SofthatError(f"formula.txt: expected one `name: formula`, got {line[:60]!r}")
-        formulas[name] = bind(parse(written, **known), bound)
-        predicates_of(formulas[name])  # all are known
-    return formulas
+    except SofthatError:
+        raise  # it names the file
+    except STUMBLES as error:
+        raise SofthatError(f"{path} is damaged: {said_of(error)}") from None
 
 
 def formulas_of(folder: Path, symbols: tuple[str, ...], propositional: bool) -> dict[str, Formula]:
     path = folder / "predicates.json"
     predicates = read_json(path, inside=folder) if path.exists() else ()
     text = read_text(folder / "formula.txt", inside=folder)
-    return formulas_in(text, symbols, propositional, predicates)
+    return formulas_in(text, symbols, propositional, predicates_in(predicates))
 
 
 def stated_in(folder: Path) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from softhat.io.files import json_bytes, write_folder
 from softhat.numbers.positions import Table, nearest_float, to_json
 from softhat.numerics.formats import FORMATS
 from softhat.runtime.answers import Answers
-from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer, distinct_rows
+from softhat.transformer.rows import distinct_rows
+from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
 Kernel = Literal["sdpa", "eager"]
 

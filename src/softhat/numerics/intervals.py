@@ -65,6 +65,8 @@ class Intervals:
         """Scores enter by their differences from the row's greatest middle, whichever key that is:
         any number may be taken off all of them."""
         size = key.low.shape[1]
+        if _one_for_all(query) and _one_for_all(key):  # the scores of positions
+            query, key = query[:1], key[:1]
         scores = Interval(*np.zeros((2, len(key.low), size, size)))
         for r in range(query.low.shape[-1]):
             scores = scores + query[:, :, None, r] * key[:, None, :, r]
@@ -91,6 +93,11 @@ class Intervals:
         return x
 
 
+def _one_for_all(x: Interval) -> bool:
+    """Is it the same in every word?"""
+    return bool((x.low == x.low[:1]).all() and (x.high == x.high[:1]).all())
+
+
 def softmax(scores: Interval, seen: npt.NDArray[np.bool_]) -> Interval:
     """The weights of rows of scores: e_j/Σe is 1/(1 + Σ_(k≠j) e_k/e_j)."""
     middle = np.where(seen, (scores.low + scores.high) / 2, -np.inf).max(axis=-1, keepdims=True)
@@ -115,8 +122,12 @@ def around(w: Fraction) -> Interval:
 
 
 def around_all(x: Scaled) -> Interval:
-    """Rationals as intervals."""
-    middle = np.vectorize(lambda z: float(Fraction(int(z), x.den)), otypes=[np.float64])(x.num)
+    """Rationals as intervals: the quotient of two integers that floats hold is the nearest float,
+    and so is that of Python's fractions."""
+    if max(x.size, x.den) <= 2**53:
+        middle = x.num.astype(np.float64) / float(x.den)
+    else:
+        middle = np.vectorize(lambda z: float(Fraction(int(z), x.den)), otypes=[np.float64])(x.num)
     return Interval(down(middle), up(middle))
 
 

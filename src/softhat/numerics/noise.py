@@ -63,6 +63,14 @@ class Noisy:
     def size(self) -> Floats:
         return np.abs(self.centre) + self.radius
 
+    def only(self, columns: Counts) -> Noisy:
+        """Some of the numbers."""
+        if len(columns) == self.centre.shape[-1]:
+            return self
+        some = Noisy(self.centre[..., columns], self.noise[..., columns, :], self.symbols)
+        some.__dict__["radius"] = self.radius[..., columns]
+        return some
+
     def boxed(self) -> Noisy:
         """With one symbol for each number, if there are many more."""
         d = self.centre.shape[-1]
@@ -187,6 +195,8 @@ class FloatProgram:
     def product(self, x: Noisy, matrix: Floats) -> Noisy:
         """matrix · x in sums of any order; both are numbers of the format."""
         form, rows = self.form, len(matrix)
+        read = np.flatnonzero(matrix.any(axis=0))
+        matrix, x = matrix[:, read], x.only(read)
         centre = np.zeros((*x.centre.shape[:-1], rows))
         error = np.zeros_like(centre)
         radius, grid = x.radius, self.grid(x, form.digits)
@@ -200,6 +210,8 @@ class FloatProgram:
             terms, spread = x.centre[..., columns] * w, radius[..., columns] * np.abs(w)
             centre[..., r] = terms.sum(axis=-1)
             steps = grid[..., columns] * bits[r, columns]
+            if len(w) == 1 and bits[r, columns[0]] == abs(w[0]) and (steps >= self.tiny).all():
+                continue  # a power of two times a number rounds nothing
             used = there[..., columns]
             powers = np.where(used, bits[r, columns] == np.abs(w), True)
             error[..., r] = self._summed(terms, spread, steps, used, powers)
@@ -234,17 +246,25 @@ class FloatProgram:
         return np.where(nothing, 0.0, np.where(fits, own, products + adds + lost + own))
 
     def add(self, x: Noisy, y: Noisy) -> Noisy:
-        """x + y, rounded as sums are."""
-        digits, both = self.form.sum_digits, total(x, y)
+        """x + y, rounded as sums are; to add 0 rounds nothing."""
+        both = total(x, y)
+        error = np.zeros(both.centre.shape)
+        self.fits(x.size)
+        added = np.flatnonzero((y.size > 0).any(axis=tuple(range(y.centre.ndim - 1))))
+        error[..., added] = self._sum_error(x.only(added), y.only(added), both.only(added))
+        return both.plus_noise(error)
+
+    def _sum_error(self, x: Noisy, y: Noisy, both: Noisy) -> Floats:
+        """What x + y = both rounds."""
+        digits = self.form.sum_digits
         step = np.minimum(self.grid(x, digits), self.grid(y, digits))
         size = x.size + y.size
         alone = (x.size == 0) | (y.size == 0)
         fits = (step >= self.tiny) & (both.size <= 2.0**digits * step)
         own = OWN * 2 * size * (both.radius > 0)
         rounded = half_unit(both.size, digits, self.tiny) + OWN * 2 * size
-        error = np.where(alone, 0.0, np.where(fits, own, rounded))
         self.fits(size)
-        return both.plus_noise(error)
+        return np.where(alone, 0.0, np.where(fits, own, rounded))
 
     def relu(self, x: Noisy) -> Noisy:
         """max(0, x)."""

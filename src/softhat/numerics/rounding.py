@@ -42,7 +42,7 @@ class Rounded:
     tied: Floats
     """One number a coordinate: two positions whose numbers are equal in the reals have equal
     floats, or (both being 0 in the reals) floats of at most this size; inf: nothing is known.
-    Only kept against hard attention."""
+    Hard attention is what needs it: positions that tie there share the weight equally."""
     loose: Truths | bool = False
     """Where they may be no numbers of the format, so that storing rounds them."""
     sums: Rounded | None = None

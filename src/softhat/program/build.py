@@ -66,6 +66,7 @@ def build_as_written(
 ) -> Program:
     """The attention program of formulas as they are, not simplified first: front ends that say
     nothing twice need no simplifying."""
+    _check_symbols(formulas, symbols, propositional)
     cores, names = to_named_core(*formulas.values())
     return _built(formulas, cores, names, symbols, propositional)
 
@@ -77,7 +78,6 @@ def _built(
     symbols: Sequence[str],
     propositional: bool,
 ) -> Program:
-    _check_symbols(formulas, symbols, propositional)
     builder = _Builder(Draft(symbols, propositional), names)
     rows, roots = distinct(*cores)
     values: list[_Value | CountingTerm] = []

@@ -10,8 +10,9 @@ attention scores depend on follow from the fields (`_Kind`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 from typing import Literal as Choice
 
@@ -27,6 +28,32 @@ _READ_OUT = ("value", "terms")
 """The fields that say what is read at the keys, and not which keys are attended to."""
 
 
+def _of_all(literals: tuple[Literal, ...]) -> tuple[int, ...]:
+    return signals_of(*literals)
+
+
+def _of_terms(terms: Terms) -> tuple[int, ...]:
+    return tuple([read for _, read in terms if read >= 0])
+
+
+def _of_one(signal: int | None) -> tuple[int, ...]:
+    return () if signal is None else (signal,)
+
+
+_READS: dict[str, Callable[[Any], tuple[int, ...]]] = {
+    "bad": signals_of,
+    "value": signals_of,
+    "queries": _of_all,
+    "keys": _of_all,
+    "terms": _of_terms,
+    "past": _of_one,
+    "future": _of_one,
+    "total": _of_one,
+    "selector": attrgetter("reads"),
+}
+"""The signals in each field that holds some."""
+
+
 class _Kind:
     """What all kinds share. A field's name says what it holds, and means the same in every kind."""
 
@@ -37,19 +64,19 @@ class _Kind:
     @property
     def reads(self) -> tuple[int, ...]:
         """The signals that the head reads, in the order of its fields."""
-        return tuple([at for name, part in self._fields() for at in _reads(name, part)])
+        fields = [name for name in self.__match_args__ if name in _READS]
+        return tuple([at for name in fields for at in _READS[name](getattr(self, name))])
 
     @property
     def scores(self) -> Hashable:
         """Signals of one layer with equal `scores` are one head with several values."""
-        return (type(self), *(part for name, part in self._fields() if name not in _READ_OUT))
+        fields = [name for name in self.__match_args__ if name not in _READ_OUT]
+        return (type(self), *[getattr(self, name) for name in fields])
 
     def moved(self, places: Places) -> Self:
         """The same head where the signals stand at other places."""
-        return type(self)(*(_moved(name, part, places) for name, part in self._fields()))
-
-    def _fields(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in self.__match_args__]
+        fields = self.__match_args__
+        return type(self)(*[_moved(name, getattr(self, name), places) for name in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,22 +249,6 @@ Head = (
     | At
     | Recall
 )
-
-
-def _reads(field: str, part: Any) -> tuple[int, ...]:
-    """The signals in one field of a head."""
-    match field:
-        case "bad" | "value":
-            return signals_of(part)
-        case "queries" | "keys":
-            return signals_of(*part)
-        case "terms":
-            return tuple([read for _, read in part if read >= 0])
-        case "past" | "future" | "total":
-            return () if part is None else (part,)
-        case "selector":
-            return part.reads
-    return ()
 
 
 def _moved(field: str, part: Any, places: Places) -> Any:

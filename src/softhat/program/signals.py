@@ -66,7 +66,7 @@ def needed_by(program: Program, names: Iterable[str]) -> set[int]:
 
 def reads(signal: Signal) -> tuple[int, ...]:
     """The signals that `signal` reads."""
-    return signal.reads if isinstance(signal, Reader) else ()
+    return () if isinstance(signal, Input) else signal.reads
 
 
 def moved(signal: Signal, places: Places) -> Signal:

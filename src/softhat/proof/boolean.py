@@ -24,6 +24,7 @@ MOST_NODES = 2_000_000
 """Beyond this equality is not decided: the certificate says so."""
 
 _TRUE, _FALSE = 0, 1
+_HOLDS = {_TRUE: True, _FALSE: False}
 _BOTTOM = 1 << 62
 
 
@@ -49,6 +50,7 @@ class Space:
         self._key_at: dict[int, Key] = {}
         """The name of the atom at each level."""
         self._levels: set[int] = set()
+        self._told: dict[tuple[int, ...], list[tuple[bool | None, ...]]] = {}
         self.true = self._number({_TRUE: self.everything})
         self.false = self._number({_FALSE: self.everything})
 
@@ -119,19 +121,31 @@ class Space:
     def range_of_sum(self, terms: Sequence[tuple[Fraction, int]]) -> tuple[Fraction, Fraction]:
         """Bounds of Σ a·f over all symbols and atoms: exact where f depends on symbols only."""
         unit = lcm(*(a.denominator for a, _ in terms))  # sums of integers are faster
-        whole = [(a.numerator * (unit // a.denominator), f) for a, f in terms]
+        whole = [a.numerator * (unit // a.denominator) for a, _ in terms]
         lows, highs = [], []
-        for mask in self._common_parts([f for _, f in terms]):
+        for case in self._cases(tuple(f for _, f in terms)):
             low = high = 0
-            for a, f in whole:
-                edge = next(e for part, e in self._functions[f] if part & mask)
-                if edge == _TRUE:
-                    low, high = low + a, high + a
-                elif edge != _FALSE:
+            for a, holds in zip(whole, case, strict=True):
+                if holds is None:
                     low, high = low + min(a, 0), high + max(a, 0)
+                elif holds:
+                    low, high = low + a, high + a
             lows.append(low)
             highs.append(high)
         return Fraction(min(lows), unit), Fraction(max(highs), unit)
+
+    def _cases(self, functions: tuple[int, ...]) -> list[tuple[bool | None, ...]]:
+        """Whether each holds, for each set of symbols that they tell apart; None where that depends
+        on atoms. Sums of the same functions are asked for again and again."""
+        cases = self._told.get(functions)
+        if cases is None:
+            every = [self._functions[f] for f in functions]
+            told = (
+                tuple(_HOLDS.get(next(edge for part, edge in f if part & mask)) for f in every)
+                for mask in self._common_parts(functions)
+            )
+            cases = self._told[functions] = list(dict.fromkeys(told))
+        return cases
 
     def atoms_in(self, f: int) -> set[Key]:
         """The names of the atoms that a function depends on."""

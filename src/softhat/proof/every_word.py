@@ -42,7 +42,9 @@ WORK = 1 << 22
 _LITTLE_WORK = 1 << 18
 """For a first try."""
 _CHUNK = 1 << 17
-"""Situations that are looked at together."""
+"""Situations that are looked at together …"""
+_MANY = 1 << 20
+"""… where few of them are possible."""
 _MOST_GUESSES = 14
 _MOST_BITS = 60
 _MOST_PLACES = 1 << 12
@@ -189,34 +191,56 @@ class _Layout:
         return states | (value.astype(np.int64) << self.at[part][0])
 
 
-@dataclass(frozen=True)
 class _Situations:
-    """One position of many words: every state with every letter, guess and promise.
+    """One position of many words: states with letters, guesses and promises, a column each.
 
-    Each has an axis of its own, and an array has one entry along the axes that it does not depend
-    on: most of what is computed depends on few.
+    A promise is made where it is first asked for, and what contradicts itself, or what was promised
+    before, is left out at once: of all combinations about one in a hundred is possible.
     """
 
-    before: Codes
-    letters: Codes
-    drawn: Codes
-    """Guesses that have not been taken yet."""
-    place: Codes
-    values: Values
-    guess: Values
-    possible: Bools
-    """Nothing contradicts itself, or what was promised."""
-    wrong: Bools
-    """The function holds here, or held before."""
+    def __init__(self, states: Codes, letters: Codes, drawn: Codes, atoms: Sequence[Key]) -> None:
+        axes = np.broadcast_arrays(*np.ix_(states, letters, drawn))
+        self._codes = np.stack([axis.ravel() for axis in axes] + [np.zeros(axes[0].size, np.int64)])
+        self._row = {key: row for row, key in enumerate(atoms)}
+        self._table = np.zeros((len(atoms), axes[0].size), np.bool_)
+        self._name()
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        parts = (self.before, self.letters, self.drawn, *self.guess.values())
-        return np.broadcast_shapes(*(part.shape for part in parts))
+    def _name(self) -> None:
+        self.before, self.letters, self.drawn, self.promised = self._codes
+        self.values: Values = {key: self._table[row] for key, row in self._row.items()}
 
-    def differs(self) -> bool:
-        """In a situation that is possible."""
-        return bool((self.possible & self.wrong).any())
+    def put(self, key: Key, value: Bools) -> None:
+        self._table[self._row[key]] = value
+
+    def keep(self, which: Bools) -> None:
+        """Only these remain."""
+        chosen = np.flatnonzero(np.broadcast_to(which, self.before.shape))
+        if len(chosen) < len(self.before):
+            self._choose(chosen)
+
+    def promise(self, at: int, among: Codes, key: Key, ways: Sequence[tuple[Bools, Bools]]) -> None:
+        """One more promise, not kept or kept: an atom's value either way, and where that is
+        possible. Only promises that go with those before are made."""
+        columns, promised, values = [], [], []
+        for way, (value, possible) in enumerate(ways):
+            chosen = np.flatnonzero(np.broadcast_to(possible, self.promised.shape))
+            made = self.promised[chosen] | way << at
+            known = among.take(among.searchsorted(made), mode="clip") == made
+            columns.append(chosen[known])
+            promised.append(made[known])
+            values.append(np.broadcast_to(value, self.promised.shape)[columns[-1]])
+        self._choose(np.concatenate(columns))
+        self._codes[-1] = np.concatenate(promised)
+        self.put(key, np.concatenate(values))
+
+    def _choose(self, columns: Codes) -> None:
+        self._codes = self._codes.take(columns, axis=1)
+        self._table = self._table.take(columns, axis=1)
+        self._name()
+
+
+def _bit(codes: Codes, at: int) -> Bools:
+    return (codes >> at & 1).astype(np.bool_)
 
 
 class _WordSearch:
@@ -265,8 +289,13 @@ class _WordSearch:
             [0] if self.space.propositional else self.space.symbol_classes([function, *read])
         )
         self.clauses = list(_clauses(atoms, sorted(filter(is_comparison, plain), key=repr)))
+        self.known = [*self.open, *self.edges, *self.placed, *self.order]
         self.spent = 0
         self.promised = self._promised()
+        self.together = [
+            np.unique(self.promised & ((2 << at) - 1)) for at in range(len(self.promises))
+        ]
+        """The first promises, as they can be made at once."""
 
     def _places(self, placed: set[Key]) -> list[Key]:
         """Positions that look alike: after `start` those that are `period` apart."""
@@ -287,8 +316,8 @@ class _WordSearch:
         first = True
         while len(fresh):
             reached = []
-            for states in self._chunks(fresh, len(self.promised) << self.guessed):
-                if self.ahead and self._position(states, first, last=True).differs():
+            for states in self._chunks(fresh, len(self.promised) << self.guessed, _MANY):
+                if self.ahead and self._wrong(self._position(states, first, last=True)).any():
                     return False
                 after = self._after(self._position(states, first, last=False))
                 if not self.ahead and (after & 1).any():
@@ -299,79 +328,86 @@ class _WordSearch:
             first = False
         return True
 
-    def _chunks(self, states: Codes, guesses: int) -> Iterator[Codes]:
-        each = max(1, _CHUNK // (len(self.letters) * guesses))
+    def _chunks(self, states: Codes, guesses: int, most: int) -> Iterator[Codes]:
+        """States a few at a time, as long as there is work left: possible or not, each counts with
+        every letter and guess."""
+        cost = len(self.letters) * guesses
+        each = max(1, most // cost)
         for at in range(0, len(states), each):
             chunk = states[at : at + each]
-            self.spent += len(chunk) * len(self.letters) * guesses
-            if self.spent > self.work:
+            left = (self.work - self.spent) // cost
+            self.spent += len(chunk) * cost
+            if left < len(chunk):
+                yield from (chunk[:left],) if left else ()
                 raise LeftOpenError
             yield chunk
 
     def _position(self, states: Codes, first: bool, last: bool) -> _Situations:
-        """One more position after each of the states, the last one or not."""
+        """One more position after each of the states, the last one or not: all that is possible."""
         guesses = self.open if last else [*self.open, *self.not_yet]
-        vectors = np.zeros(1, np.int64) if last else self.promised
-        drawn_of = np.arange(1 << (len(guesses) if last else self.guessed))
-        before, letters, drawn, vector = np.ix_(states, self.letters, drawn_of, vectors)
-        every = np.ones((1, 1, 1, 1), np.bool_)
-        guess = {key: (drawn >> at & 1).astype(np.bool_) for at, key in enumerate(guesses)}
-        guess |= {k: (vector >> at & 1).astype(np.bool_) for at, k in enumerate(self.promises)}
-        values = {key: guess[key] for key in self.open}
-        values[self.edges[0]] = every if first else ~every
-        values[self.edges[1]] = every if last else ~every
-        place = self._next_place(self.layout.get(before, "place"))
+        drawn_at = {key: at for at, key in enumerate(guesses)}
+        promise_at = {key: at for at, key in enumerate(self.promises)}
+        now = _Situations(states, self.letters, np.arange(1 << len(guesses)), self.known)
+        for key in self.open:
+            now.put(key, _bit(now.drawn, drawn_at[key]))
+        for edge, here in zip(self.edges, (first, last), strict=True):
+            now.put(edge, np.full(1, here))
+        place = self._next_place(self.layout.get(now.before, "place"))
         for key in self.placed:
-            values[key] = _held(key, self.start + self.period)[place]
-        reached: Values = {}
+            now.put(key, _held(key, self.start + self.period)[place])
         for key in self.order:
             if key in self.renamed:
-                values[key] = self.space.values(self.renamed[key], letters, values)
+                now.put(key, self.space.values(self.renamed[key], now.letters, now.values))
             elif key in self.sums:
-                reached[key] = self._sum(self.sums[key], letters, values, before)
-                values[key] = reached[key] if last or key not in guess else guess[key]
+                reached = self._sum(self.sums[key], now)
+                value = _bit(now.drawn, drawn_at[key]) if key in drawn_at else reached
+                now.put(key, value)
+                match self.sums[key].ahead:
+                    case "more":
+                        now.keep(value | ~reached)
+                    case "less":
+                        now.keep(~value | reached)
+                if not first and key in self.totals:
+                    now.keep(self.layout.holds(now.before, key) == now.values[key])
+            elif key not in promise_at:
+                beside = self.layout.holds(now.before, key)
+                now.put(key, _recurrence(self.space, key, now.letters, now.values, beside))
             else:
-                beside = guess[key] if key in guess else self.layout.holds(before, key)
-                values[key] = _recurrence(self.space, key, letters, values, beside)
-        possible = every
-        if not first:
-            for key in (*self.promises, *self.totals):
-                promised = self.layout.holds(before, key)
-                possible = possible & (promised == self._seen(key, letters, values))
-        for key in self.not_yet:
-            match self.sums[key].ahead:
-                case "more":
-                    possible = possible & (values[key] | ~reached[key])
-                case "less":
-                    possible = possible & (~values[key] | reached[key])
+                promises = (False,) if last else (False, True)
+                ways = [self._way(key, now, promised, first) for promised in promises]
+                at = promise_at[key]
+                now.promise(at, self.together[at], key, ways)
         for (one, x), (other, y) in self.clauses:
-            possible = possible & ((values[one] == x) | (values[other] == y))
-        wrong = (before & 1).astype(np.bool_) | self.space.values(self.function, letters, values)
-        drawn = drawn >> len(guesses)
-        return _Situations(before, letters, drawn, place, values, guess, possible, wrong)
+            now.keep((now.values[one] == x) | (now.values[other] == y))
+        return now
+
+    def _way(self, key: Key, now: _Situations, beside: bool, first: bool) -> tuple[Bools, Bools]:
+        """An atom's value here by what is promised, and where that is what was promised before."""
+        value = _recurrence(self.space, key, now.letters, now.values, np.full(1, beside))
+        if first:
+            return value, np.ones(1, np.bool_)
+        seen = self._seen(key, now.letters, {**now.values, key: value})
+        return value, self.layout.holds(now.before, key) == seen
+
+    def _wrong(self, now: _Situations) -> Bools:
+        """Where the function holds, or held before."""
+        return _bit(now.before, 0) | self.space.values(self.function, now.letters, now.values)
 
     def _after(self, now: _Situations) -> Codes:
         """The states after a position that is not the last one."""
-        letters, values, drawn = now.letters, now.values, now.drawn
-        written: list[tuple[object, Codes | Bools]] = [("place", now.place)]
-        for part in self.most:
-            slip = drawn & ((1 << self.slips[part]) - 1)
-            drawn = drawn >> self.slips[part]
-            written.append((part, self._moved(part, slip, letters, values, now.before)))
-        written += ((key, self._seen(key, letters, values)) for key in self.memories)
-        written += ((key, now.guess[key]) for key in (*self.promises, *self.totals))
-        size = math.prod(now.shape)
-        few = np.zeros((1, 1, 1, 1), np.int64)
-        for place, value in written:
-            if value.size < size:
-                few = self.layout.put(few, place, value)
-        possible = np.broadcast_to(now.possible, now.shape)
-        after = np.broadcast_to(few, now.shape)[possible]
-        after |= np.broadcast_to(now.wrong, now.shape)[possible]
-        for place, value in written:
-            if value.size == size:
-                after = self.layout.put(after, place, value[possible])
-        return np.unique(after)
+        place = self._next_place(self.layout.get(now.before, "place"))
+        after = self.layout.put(self._wrong(now).astype(np.int64), "place", place)
+        for key in self.memories:
+            after = self.layout.put(after, key, self._seen(key, now.letters, now.values))
+        for key in self.totals:
+            after = self.layout.put(after, key, now.values[key])
+        for at, key in enumerate(self.promises):
+            after = self.layout.put(after, key, _bit(now.promised, at))
+        every = after[None]  # a row for each way to slip
+        for part, width in self.slips.items():
+            moved = self._moved(part, np.arange(1 << width)[:, None], now)
+            every = np.concatenate(self.layout.put(every[:, None], part, moved))
+        return np.unique(every)
 
     def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
         """What the neighbour of this position needs to know of it."""
@@ -384,25 +420,23 @@ class _WordSearch:
         at_start = self.layout.get(before, "place") == 0
         return np.where(at_start, 0, self.layout.get(before, part) - self.most[part])
 
-    def _sum(self, compared: Kept, letters: Codes, values: Values, before: Codes) -> Bools:
+    def _sum(self, compared: Kept, now: _Situations) -> Bools:
         """A comparison by what is behind this position and what is here."""
-        total = np.zeros((1, 1, 1, 1), np.int64)
+        total = np.zeros(1, np.int64)
         if compared.behind:
-            total = total + self._behind(compared.behind, before)
+            total = total + self._behind(compared.behind, now.before)
         for f, a in compared.here:
-            total = total + a * self.space.values(f, letters, values)
+            total = total + a * self.space.values(f, now.letters, now.values)
         return np.asarray(total >= compared.least)
 
-    def _moved(
-        self, part: Weights, slip: Codes, letters: Codes, values: Values, before: Codes
-    ) -> Codes:
+    def _moved(self, part: Weights, slip: Codes, now: _Situations) -> Codes:
         """A sum with what this position adds, as far as it is remembered. Coming back from beyond
         that it may be anywhere within the step: `slip` further out than the nearest."""
         most = self.most[part]
-        total = self._behind(part, before)
-        added = np.zeros((1, 1, 1, 1), np.int64)
+        total = self._behind(part, now.before)
+        added = np.zeros(1, np.int64)
         for f, a in part:
-            added = added + a * self.space.values(f, letters, values)
+            added = added + a * self.space.values(f, now.letters, now.values)
         beyond = np.where(total == most, slip, np.where(total == -most, -slip, 0))
         return np.clip(total + added + beyond, -most, most) + most
 
@@ -428,7 +462,7 @@ class _WordSearch:
         known = fresh = np.zeros(1, np.int64)
         while len(fresh) and self.promises:
             reached = []
-            for states in self._chunks(fresh, 1 << len(others)):
+            for states in self._chunks(fresh, 1 << len(others), _CHUNK):
                 drawn_of = np.arange(1 << len(others))
                 before, letters, drawn = np.ix_(states, self.letters, drawn_of)
                 values = {k: (drawn >> at & 1).astype(np.bool_) for at, k in enumerate(others)}

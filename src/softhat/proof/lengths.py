@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isnan
 
@@ -29,8 +30,12 @@ ASSUMPTIONS = (
     "hidden units with equal incoming weights share one sum: the two units of a clip round alike",
     f"lengths are cut at 2^53 = {CAP}",
 )
-_LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 1))
+_LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 2, 1, 0, -1))
 """Where formats run out of digits many limits lie, or next to it."""
+_TIMES = range(3, 16, 2)
+"""… or where so many times the length is a power of two: there spacings double, too."""
+_CLOSE = 128
+"""Many others lie a little below one of these."""
 
 
 @dataclass(slots=True)
@@ -83,7 +88,7 @@ class Report:
         self.limits: dict[tuple[object, str], tuple[int, str]] = {}
         self.bounds: dict[tuple[int, int, str], Bound | str] = {}
         """Of kinds, by their identity; for the worst of all lengths to n, -n stands for n."""
-        self.landmarks = {form.name: list(_LIKELY) for form in formats.values()}
+        self.landmarks = {form.name: list[int]() for form in formats.values()}
         """Limits that were found in each format, in order. Heads tend to share them."""
         self.also: list[Callable[[int, Format], str | None]] = []
         """Further reasons why a length may fail in a format."""
@@ -337,7 +342,8 @@ def _search(
     Bounds grow with n as long as P, the scale of positions, is the same, but weights on features
     that are divided by P matter less as P grows: so the longest words of every P are asked, from
     the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.) Limits
-    of other heads are asked first, the last one before all, then the lengths between them.
+    of other heads are asked first, the last one before all, then other likely ones, then the
+    lengths between them.
     """
     low, high = 0, upto + 1
 
@@ -346,21 +352,32 @@ def _search(
         if low < n < high:
             low, high = (n, high) if fails(n) is None else (low, n)
 
+    def among(lengths: Sequence[int]) -> None:
+        """By lengths in order."""
+        while (first := bisect_right(lengths, low)) < (end := bisect_left(lengths, high)):
+            narrow(lengths[(first + end) // 2])
+
     if scaled:
         for end in _ends_of_scales(upto):
             narrow(end)
             if high == end:
                 break
-    narrow(landmarks[-1])
-    narrow(landmarks[-1] + 1)
-    known = sorted(n for at in landmarks for n in (at, at + 1) if low < n < high)
+    among(_with_next(landmarks[-1:]))
+    among(_with_next(landmarks))
+    narrow(high - _CLOSE)
+    among(_LIKELY)
+    among(_with_next((1 << (high * m).bit_length() - 1) // m for m in _TIMES))
+    narrow(high - _CLOSE)
     while high - low > 1:
-        narrow(known[len(known) // 2] if known else (low + high) // 2)
-        known = [n for n in known if low < n < high]
+        narrow((low + high) // 2)
     if low in landmarks:
         landmarks.remove(low)
     landmarks.append(low)
     return (upto, CONSIDERED) if low == upto else (low, fails(high) or "")
+
+
+def _with_next(lengths: Iterable[int]) -> list[int]:
+    return sorted({n for at in lengths for n in (at, at + 1)})
 
 
 def _ends(upto: int, scaled: bool) -> Iterable[int]:

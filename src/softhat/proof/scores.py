@@ -9,10 +9,12 @@ is the first of these roundings. So F such terms cost at most F·G.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import frexp, inf, nextafter
+from operator import add
 from typing import NamedTuple
 
 from softhat.io.errors import VoidError
@@ -25,9 +27,12 @@ BETA = "the inverse temperature is beyond the range of the format"
 Number = float | Fraction
 _SURE = 2.0**51
 """Multiples of a grid up to this many times it are added and multiplied exactly in float64."""
-_NONE: Number = 0
+_EXACT = 1 << 53
+"""Integers up to this are floats, and so are their quotients by powers of two up to this."""
 _LINEAR = {"1", "ordinary", "i", "r"}
 """Features that are a line along the word."""
+_ALONG = {"ordinary": 1, "i": 2, "r": 3}
+"""Where a line has its coefficient of a feature; of anything else it has bounds, as constants."""
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
@@ -123,23 +128,24 @@ def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
     products = [x * y * scaled for x, y in ends]
     low, high = min(*products, 0.0), max(*products, 0.0)
     if max(-low, high) > _SURE * grid:
-        exact = [Fraction(x) * Fraction(y) * Fraction(scaled) for x, y in ends]
-        low, high = min(0.0, outward(min(exact), -1)), max(0.0, outward(max(exact), 1))
+        factors = [(x.as_integer_ratio(), y.as_integer_ratio()) for x, y in ends]
+        unit = max(d * e for (_, d), (_, e) in factors)  # powers of two
+        exact = [a * b * int(scaled) * (unit // (d * e)) for (a, d), (b, e) in factors]
+        low, high = min(0.0, outward(min(exact), unit, -1)), max(0.0, outward(max(exact), unit, 1))
     return Row(low, high, grid, error)
 
 
-@lru_cache(maxsize=1 << 14)
 def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
     """The row at both ends, if it is linear in i: one side of constants, one of constants and
     positions. Of any other row, its extremes."""
-    bases = [{entry.base for entry in side} for side in (query, key)]
-    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
+    sides = _linear(query, key, scaled)
+    if sides is None:
         return Line((row.high, row.high), (-row.low, -row.low))
     products, off = [], 0.0
-    for at in ({"i": 1, "r": n}, {"i": n, "r": 1}):
+    for i, r in ((1, n), (n, 1)):
         one, other = (
-            [entry.weight * scaled**entry.power * at.get(entry.base, 1) for entry in side]
-            for side in (query, key)
+            [unit * (i if base == "i" else r if base == "r" else 1) for base, unit in side]
+            for side in sides
         )
         products.append(sum(one) * sum(other) * scaled)
         off = max(off, sum(map(abs, one)) * sum(map(abs, other)) * scaled * 2.0**-49)
@@ -148,6 +154,23 @@ def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
         (max(0.0, first + off), max(0.0, last + off)),
         (max(0.0, off - first), max(0.0, off - last)),
     )
+
+
+_Weighted = tuple[tuple[str, float], ...]
+"""Features with their weights, P multiplied in."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _linear(query: Side, key: Side, scaled: float) -> tuple[_Weighted, _Weighted] | None:
+    """Both sides of a row, if it is linear in i."""
+    bases = [{entry.base for entry in side} for side in (query, key)]
+    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
+        return None
+    one, other = (
+        tuple((entry.base, entry.weight * scaled**entry.power) for entry in side)
+        for side in (query, key)
+    )
+    return one, other
 
 
 def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float]:
@@ -159,85 +182,114 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
     """
     exact = projection(side, n, scaled)
     error = below = 0.0
-    relative = form.u if not form.holds(exact.size, exact.grid) else 0.0
+    size = exact.size
+    held = form.holds(size, exact.grid)
+    relative = 0.0 if held else form.u
     if exact.mass > 2.0**form.sum_digits * exact.grid:
         relative += len(side) * form.u_sum
     features = True
-    for entry in side:
-        loaded = form.stored(entry.weight)
-        if abs(loaded) > form.largest:
-            raise VoidError(f"the weight {entry.weight:g} overflows")
-        unit = scaled**entry.power
-        reach = (n if entry.base in ("i", "r") else 1) * unit
-        error += abs(loaded - entry.weight) * reach
+    for off, unit, along, lost in _loaded(side, scaled, form):
+        reach = n * unit if along else unit
+        error += off * reach
         if not form.holds(reach, unit):
             features = False
-            below += abs(entry.weight) * form.smallest
-    if exact.size + error > form.largest or exact.total + error > form.summed.largest:
+            below += lost
+    if size + error > form.largest or exact.total + error > form.summed.largest:
         raise VoidError("positions times weights overflow")
     if not features:
         relative += 2.0**-form.digits
-    if relative or not form.holds(exact.size, exact.grid):
+    if relative or not held:
         error += relative * (1 + relative) * exact.total + below
         error += form.smallest + len(side) * form.summed.smallest
     return exact, error * CARE
 
 
+@lru_cache(maxsize=1 << 12)
+def _loaded(side: Side, scaled: float, form: Format) -> list[tuple[float, float, bool, float]]:
+    """Of each weight: what storage takes off, its feature's unit, whether that grows with the
+    length, and what the feature costs where storage rounds it to nothing."""
+    entries = []
+    for base, power, weight in side:
+        loaded = form.stored(weight)
+        if abs(loaded) > form.largest:
+            raise VoidError(f"the weight {weight:g} overflows")
+        off, lost = abs(loaded - weight), abs(weight) * form.smallest
+        entries.append((off, scaled**power, base in ("i", "r"), lost))
+    return entries
+
+
 @lru_cache(maxsize=1 << 14)
 def projection(side: Side, n: int, scaled: float) -> Projection:
     """What a row can be at any position of any word of length n, and at the sinks."""
+    lines = _lines(side, scaled)
+    unit = lines.unit
+    above, below = _corners(lines.above, n), _corners(lines.below, n)
+    return Projection(
+        low=outward(min(_corners(lines.least, n)), unit, -1),
+        high=outward(max(_corners(lines.most, n)), unit, 1),
+        grid=lines.grid,
+        mass=outward(max(*above, *below), unit, 1),
+        total=outward(max(map(add, above, below)), unit, 1),
+    )
+
+
+_Line = Sequence[int]
+"""Times 1, times `ordinary`, times i and times r."""
+
+
+class _Lines(NamedTuple):
+    """A row's extremes at a position, as integers over `unit`, a power of two: integers of any size
+    are exact, and need no greatest common divisors."""
+
+    grid: float
+    unit: int
+    least: _Line
+    most: _Line
+    above: _Line
+    """The positive terms."""
+    below: _Line
+    """The negative ones, less 0."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _lines(side: Side, scaled: float) -> _Lines:
     grid = min(grid_of(entry.weight) * scaled**entry.power for entry in side)
-    weights: list[Number] = [entry.weight * scaled**entry.power for entry in side]
-    extremes = _extremes(side, weights, n)
-    if extremes[2] > _SURE * grid:  # sums of floats are not exact here
-        weights = [Fraction(e.weight) * Fraction(scaled) ** e.power for e in side]
-        extremes = _extremes(side, weights, n)
-    low, high, mass, total = extremes
-    return Projection(outward(low, -1), outward(high, 1), grid, outward(mass, 1), outward(total, 1))
+    weights = [Fraction(entry.weight) * Fraction(scaled) ** entry.power for entry in side]
+    unit = max(weight.denominator for weight in weights)
+    least, most, above, below = ([0, 0, 0, 0] for _ in range(4))
+    for entry, weight in zip(side, weights, strict=True):
+        whole = weight.numerator * (unit // weight.denominator)
+        at = _ALONG.get(entry.base, 0)
+        match entry.base:
+            case "1" | "ordinary" | "i" | "r":
+                start = end = whole
+            case "(-1)^i":
+                start, end = -abs(whole), abs(whole)
+            case _:
+                start, end = min(whole, 0), max(whole, 0)
+        least[at] += start
+        most[at] += end
+        above[at] += max(end, 0)
+        below[at] -= min(start, 0)
+    return _Lines(grid, unit, least, most, above, below)
 
 
-def _extremes(side: Side, weights: list[Number], n: int) -> tuple[Number, Number, Number, Number]:
-    """Least and largest value, and the largest of the positive or negative terms and of all."""
-    low: Number = inf
-    high: Number = -inf
-    mass: Number = 0
-    total: Number = 0
-    for i, r, ordinary in ((1, 1, 1), (1, n, 1), (n, 1, 1), (0, 0, 0)):
-        least: Number = 0
-        most: Number = 0
-        above: Number = 0
-        below: Number = 0
-        for entry, weight in zip(side, weights, strict=True):
-            start: Number
-            end: Number
-            match entry.base:
-                case "1":
-                    start = end = weight
-                case "ordinary":
-                    start = end = weight * ordinary
-                case "i":
-                    start = end = weight * i
-                case "r":
-                    start = end = weight * r
-                case "(-1)^i":
-                    end = weight if weight > 0 else -weight
-                    start = -end
-                case _:
-                    start, end = (weight, _NONE) if weight < 0 else (_NONE, weight)
-            least, most = least + start, most + end
-            above = above + end if end > 0 else above
-            below = below - start if start < 0 else below
-        low, high = min(low, least), max(high, most)
-        mass, total = max(mass, above, below), max(total, above + below)
-    return low, high, mass, total
+def _corners(line: _Line, n: int) -> tuple[int, int, int, int]:
+    """What is linear in i and r, where (i, r) is (1, 1), (1, n) and (n, 1), and at the sinks: it is
+    nowhere smaller than the least of them, or larger than the largest."""
+    constant, ordinary, i, r = line
+    inside = constant + ordinary
+    return inside + i + r, inside + i + n * r, inside + n * i + r, constant
 
 
-def outward(x: Number, sign: int) -> float:
-    """A number as a float, rounded away from 0 in the direction of `sign` if it is none."""
-    nearest = float(x)
-    if not isinstance(x, Fraction) or Fraction(nearest) == x:
+def outward(numerator: int, unit: int, sign: int) -> float:
+    """A rational as a float, rounded in the direction of `sign` if it is none."""
+    nearest = numerator / unit
+    if -_EXACT <= numerator <= _EXACT and unit <= _EXACT:
         return nearest
-    return nextafter(nearest, sign * inf) if (nearest < x) == (sign > 0) else nearest
+    over, under = nearest.as_integer_ratio()
+    beyond = sign * (over * unit - numerator * under)
+    return nextafter(nearest, sign * inf) if beyond < 0 else nearest
 
 
 def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:
@@ -248,7 +300,7 @@ def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:
         above = sum((Fraction(row.high) for row in rows), Fraction(0))
         below = sum((Fraction(-row.low) for row in rows), Fraction(0))
         size = max(above, below)
-    largest = outward(size, 1)
+    largest = outward(*size.as_integer_ratio(), 1)
     spacing = form.grid(largest + operands)
     error = operands + spacing * sum(row.grid < spacing for row in rows)
     exact = 2.0**form.sum_digits * grid

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
-from softhat.transformer.weights import Sparse, distinct_rows
+from softhat.transformer.rows import distinct_rows
+from softhat.transformer.weights import Sparse
 
 Array = NDArray[Any]
 

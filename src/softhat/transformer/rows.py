@@ -7,12 +7,13 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.rationals import power_in
 from softhat.numerics.formats import Format
-from softhat.transformer.weights import Layer, Sparse, distinct_rows
+from softhat.transformer.weights import Layer, Sparse
 
 Row = tuple[tuple[int, float], ...]
 """A linear form in residual coordinates: (coordinate, weight)."""
@@ -20,6 +21,18 @@ Row = tuple[tuple[int, float], ...]
 
 class UnknownShapeError(SofthatError):
     """Weights that no closed form is known for: the model runs densely."""
+
+
+def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
+    """The distinct rows of a matrix, and for each row which of them it is."""
+    rows, columns = matrix.where
+    contents: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
+    for r, c, value in zip(rows.tolist(), columns.tolist(), matrix.values.tolist(), strict=True):
+        contents[r].append((c, value))
+    index: dict[tuple[tuple[int, float], ...], int] = {}
+    share = np.array([index.setdefault(tuple(row), len(index)) for row in contents], np.int64)
+    entries = [((at, c), value) for row, at in index.items() for c, value in row]
+    return Sparse.of((len(index), matrix.shape[1]), entries), share
 
 
 def rows_of(matrix: Sparse, form: Format) -> list[Row]:

@@ -8,12 +8,16 @@ version 1, which named features and had a sharpness instead of a law, is read to
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.errors import SofthatError
 from softhat.io.files import RECORD
 from softhat.numbers import positions
 from softhat.numbers.laws import Law
@@ -46,9 +50,26 @@ class DamagedError(Exception):
     """What is wrong with stored weights; becomes an error that names their folder."""
 
 
+STUMBLES = (DamagedError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What a reader of damaged files stumbles over."""
+
+
+def said_of(error: Exception) -> str:
+    """What is wrong with a file over which a reader stumbled."""
+    return f"{error} is missing" if isinstance(error, KeyError) else str(error)
+
+
+@contextmanager
+def damaged(folder: Path) -> Iterator[None]:
+    """Whatever is wrong with a model's files is an error that names their folder."""
+    try:
+        yield
+    except STUMBLES as error:
+        raise SofthatError(f"{folder} is damaged: {said_of(error)}") from None
+
+
 def config_of(t: Transformer, kind: str) -> dict[str, Any]:
     """The configuration of a transformer, for a model of this kind."""
-    size = t.size
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -59,13 +80,7 @@ def config_of(t: Transformer, kind: str) -> dict[str, Any]:
         "sinks": list(t.sinks),
         "positions": [positions.to_json(feature) for feature in t.positions],
         "outputs": list(t.outputs),
-        "size": {
-            "layers": size.layers,
-            "heads": size.heads,
-            "d_model": size.d_model,
-            "d_ff": size.d_ff,
-            "parameters": size.parameters,
-        },
+        "size": asdict(t.size),
         "layers": [
             {
                 "heads": [

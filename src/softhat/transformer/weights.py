@@ -103,18 +103,6 @@ def _arrays(shape: tuple[int, ...], entries: list[Entry]) -> Arrays:
     return tuple(np.array(at, np.int64).T), np.array(values, np.float64)
 
 
-def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
-    """The distinct rows of a matrix, and for each row which of them it is."""
-    rows, columns = matrix.where
-    contents: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
-    for r, c, value in zip(rows.tolist(), columns.tolist(), matrix.values.tolist(), strict=True):
-        contents[r].append((c, value))
-    index: dict[tuple[tuple[int, float], ...], int] = {}
-    share = np.array([index.setdefault(tuple(row), len(index)) for row in contents], np.int64)
-    entries = [((at, c), value) for row, at in index.items() for c, value in row]
-    return Sparse.of((len(index), matrix.shape[1]), entries), share
-
-
 @dataclass(frozen=True)
 class Layer:
     """`query`, `key`: (heads, d_k, d_model); `value`: (heads, d_v, d_model); `output`:

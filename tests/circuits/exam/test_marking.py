@@ -21,6 +21,7 @@ from softhat.circuits.exam.running import run_method
 from softhat.circuits.exam.subject import Subject, read_subject
 from softhat.circuits.graph import possible_edges
 from softhat.io.errors import SofthatError
+from tests.slices import sizes
 
 
 def ranked(subject: Subject, order: str) -> dict[str, float]:
@@ -89,24 +90,25 @@ def test_sabotage_is_found_out(paper: Path) -> None:
     }
 
 
-def test_runs_again_give_the_same_table(paper: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", sizes(["true", "atp"], ["true", "atp", "path-patching"]))
+def test_runs_again_give_the_same_table(paper: Path, tmp_path: Path, names: list[str]) -> None:
     pytest.importorskip("torch")
     quiet = lambda what, done, total: None  # noqa: E731
     for place in ("one", "two"):
-        for name in ("true", "atp"):
+        for name in names:
             run_method(paper, tmp_path / place, name, seeds=(0, 1), jobs=1)
     tables = [mark_folder(paper, tmp_path / place, quiet) for place in ("one", "two")]
     for table in tables:
         for method in table["methods"].values():
             del method["seconds"]
     assert tables[0] == tables[1]
-    assert list(tables[0]["methods"]) == ["true", "atp"]
+    assert list(tables[0]["methods"]) == names
     _, new, total = run_method(paper, tmp_path / "one", "atp", seeds=(0, 1), jobs=1)
     assert (new, total) == (0, 2 * len(listed(paper)))
     for method in tables[0]["methods"].values():
         method["seconds"] = 0.0
     shown = page(tables[0])
-    assert shown.count("<polyline") == 2
+    assert shown.count("<polyline") == len(names)
     assert "src=" not in shown and "href=" not in shown
     assert "AtP on edges" in shown and "into keys" in shown
 

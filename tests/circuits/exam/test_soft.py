@@ -71,7 +71,7 @@ def test_sharper_than_certified_is_refused(paper: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "count", [6, pytest.param(150, marks=pytest.mark.full)], ids=["slice", "full"]
+    "count", [4, pytest.param(150, marks=pytest.mark.full)], ids=["slice", "full"]
 )
 def test_no_soft_twin_of_a_random_formula_is_wrong(count: int, tmp_path: Path) -> None:
     """Certified twins, run by the stock class in float32 on every word of 1 to 5 symbols and on

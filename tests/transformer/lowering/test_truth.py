@@ -14,11 +14,12 @@ from softhat.models.compiler import compile
 from tests.cases import CASES, Case
 from tests.logic.oracle import truth as by_definition
 from tests.logic.strategies import formulas as any_formula
+from tests.slices import every
 from tests.transformer.lowering.suite import all_codes, expected, formulas, long_words
 
 SUITE = formulas()
 TARGETS = ("hard", "unbounded", "temperature")
-SLICE = list(range(0, 50, 4)) + list(range(50, len(SUITE), 16))
+SLICE = every(2, [*range(0, 50, 4), *range(50, len(SUITE), 16)])
 
 
 def check(formula: Formula, alphabet: str, codes: np.ndarray, dtypes: tuple[str, ...]) -> None:

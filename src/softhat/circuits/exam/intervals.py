@@ -29,7 +29,8 @@ class Marked(Protocol):
 def interval(
     marks: Sequence[Marked], asked: Mapping[str, Any], measure: str, sure: float = 0.95
 ) -> list[float]:
-    """[mean, low, high] of a measure."""
+    """[mean, low, high] of a measure. `asked` has the question behind each mark's id, and the
+    question's `name` is its task."""
     by_task: dict[str, list[float]] = {}
     for mark in marks:
         by_task.setdefault(str(asked[mark.id]["name"]), []).append(mark.measures[measure])

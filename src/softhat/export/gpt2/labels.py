@@ -91,39 +91,23 @@ def _held(layout: Layout, signal_meanings: Meanings, key: Key, since: int) -> tu
 def _stages(
     weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], names: tuple[str, ...]
 ) -> list[list[LabelNode]]:
-    layout = weights.layout
-    d, width = layout.d_model, layout.d_head
-    stages: list[list[LabelNode]] = [
-        [
-            LabelNode("embed", (), _varying(weights.wte)),
-            LabelNode("positions", (), _varying(weights.wpe)),
-        ]
-    ]
+    layout, width = weights.layout, weights.layout.d_head
+    tables = {"embed": weights.wte, "positions": weights.wpe}
+    varying = {name: stock.some((t != t[0]).any(axis=0)) for name, t in tables.items()}
+    stages = [[LabelNode(name, (), places) for name, places in varying.items()]]
     for number, block in enumerate(weights.blocks):
         heads = layout.heads[number] if number < len(layout.heads) else ()
         stage = []
         for h in range(len(heads)):
-            inputs = tuple(
-                (suffix, _rows(block.c_attn[:, part * d + h * width : part * d + (h + 1) * width]))
-                for part, suffix in enumerate((".q", ".k", ".v"))
-            )
-            writes = _columns(block.attn_proj[h * width : (h + 1) * width])
+            own = slice(h * width, (h + 1) * width)
+            parts = zip((".q", ".k", ".v"), np.split(block.c_attn, 3, axis=1), strict=True)
+            inputs = tuple((suffix, stock.some(part[:, own].any(axis=1))) for suffix, part in parts)
+            writes = stock.some(block.attn_proj[own].any(axis=0))
             stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates:
-            mlp = LabelNode(f"L{number}.MLP", (("", _rows(block.c_fc)),), _columns(block.mlp_proj))
-            stages.append([mlp])
+            reads = stock.some(block.c_fc.any(axis=1))
+            writes = stock.some(block.mlp_proj.any(axis=0))
+            stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = stock.output_nodes(layout.program, tensors, "classifier.weight", names)
     return [*stages, outputs]
-
-
-def _rows(matrix: NDArray[np.float32]) -> frozenset[int]:
-    return frozenset(map(int, np.flatnonzero(matrix.any(axis=1))))
-
-
-def _columns(matrix: NDArray[np.float32]) -> frozenset[int]:
-    return frozenset(map(int, np.flatnonzero(matrix.any(axis=0))))
-
-
-def _varying(table: NDArray[np.float32]) -> frozenset[int]:
-    return frozenset(map(int, np.flatnonzero((table != table[0]).any(axis=0))))

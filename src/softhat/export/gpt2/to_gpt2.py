@@ -18,6 +18,7 @@ from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
 from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
+from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.making import StockExport, asked
 from softhat.export.stock.options import (
     Exported,
@@ -28,6 +29,7 @@ from softhat.export.stock.options import (
 )
 from softhat.io.files import write_folder
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.transformer.decoders import norm_names
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
 from softhat.transformer.lowering.gpt2.layout import lay_out
 from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
@@ -76,7 +78,11 @@ def gpt2_files(
     request = asked(model, "gpt2", given)
     dense = given.disguise is not None
     layout = lay_out(
-        request.program, given.context, dense=dense, steady=request.weights is not None
+        request.program,
+        given.context,
+        dense=dense,
+        steady=request.weights is not None,
+        reuse=isinstance(request.model, StockLanguage),  # it has no labels, which name every pair
     )
     plain = trunk(layout, request.token_sets, activation)
     tensors = _tensors(plain)
@@ -113,22 +119,10 @@ def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
     zeros = np.zeros(d, dtype=np.float32)
     scale = np.full(d, weights.layout.variance**0.5, dtype=np.float32)
     tensors = {"transformer.wte.weight": weights.wte, "transformer.wpe.weight": weights.wpe}
-
-    def norm(name: str) -> None:
-        tensors[f"transformer.{name}.weight"] = scale
-        tensors[f"transformer.{name}.bias"] = zeros
-
+    for norm in norm_names(len(weights.blocks)):
+        tensors |= {f"{norm}.weight": scale, f"{norm}.bias": zeros}
     for at, block in enumerate(weights.blocks):
-        norm(f"h.{at}.ln_1")
-        norm(f"h.{at}.ln_2")
-        parts = {
-            "attn.c_attn": (block.c_attn, block.c_attn_bias),
-            "attn.c_proj": (block.attn_proj, zeros),
-            "mlp.c_fc": (block.c_fc, block.c_fc_bias),
-            "mlp.c_proj": (block.mlp_proj, zeros),
-        }
-        for name, (matrix, bias) in parts.items():
-            tensors[f"transformer.h.{at}.{name}.weight"] = matrix
-            tensors[f"transformer.h.{at}.{name}.bias"] = bias
-    norm("ln_f")
+        tensors |= block.tensors(at)
+        for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+            tensors[f"transformer.h.{at}.{bias}"] = zeros
     return tensors

@@ -6,14 +6,11 @@ After `import softhat.export.huggingface` the Auto classes load what `to_hugging
 from __future__ import annotations
 
 from softhat.export.huggingface.to_huggingface import to_huggingface
+from softhat.export.pretrained import import_transformers
 from softhat.export.torch import import_torch
-from softhat.io.errors import MissingExtraError
 
 import_torch()
-try:
-    import transformers
-except ImportError:
-    raise MissingExtraError("transformers", "hf") from None
+transformers = import_transformers()
 
 # Only now: their modules need both libraries.
 from softhat.export.architecture.configuration_softhat import SofthatConfig  # noqa: E402

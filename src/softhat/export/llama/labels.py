@@ -110,7 +110,7 @@ def _stages(
     """Attention itself knows how far apart query and key are: no node gives it positions."""
     size = layout.rotary.head_dim
     varying = (weights.embedding != weights.embedding[0]).any(axis=0)
-    stages: list[list[LabelNode]] = [[LabelNode("embed", (), _some(varying))]]
+    stages: list[list[LabelNode]] = [[LabelNode("embed", (), stock.some(varying))]]
     for number, block in enumerate(weights.blocks):
         stage = []
         for h, _, _ in _placed(layout, number):
@@ -122,20 +122,16 @@ def _stages(
             pairs = turning[:half] | turning[half:]
             keys = np.flatnonzero(np.concatenate([pairs, pairs])) + at * size
             inputs = (
-                (".q", _some(block.query[own].any(axis=0))),
-                (".k", _some(block.key[keys].any(axis=0))),
-                (".v", _some(block.value[used].any(axis=0))),
+                (".q", stock.some(block.query[own].any(axis=0))),
+                (".k", stock.some(block.key[keys].any(axis=0))),
+                (".v", stock.some(block.value[used].any(axis=0))),
             )
-            writes = _some(block.output[:, own].any(axis=1))
+            writes = stock.some(block.output[:, own].any(axis=1))
             stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates or block.tables:
-            reads = _some(block.gate.any(axis=0))
-            writes = _some(block.down.any(axis=1))
+            reads = stock.some(block.gate.any(axis=0))
+            writes = stock.some(block.down.any(axis=1))
             stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = stock.output_nodes(layout.program, tensors, "score.weight", names)
     return [*stages, outputs]
-
-
-def _some(row: Any) -> frozenset[int]:
-    return frozenset(map(int, np.flatnonzero(row)))

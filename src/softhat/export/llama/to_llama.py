@@ -164,14 +164,11 @@ def _tensors(weights: LlamaTrunk, family: Family) -> Tensors:
     tensors = {"model.embed_tokens.weight": weights.embedding, "model.norm.weight": ones}
     for at, block in enumerate(weights.blocks):
         name = f"model.layers.{at}"
-        attention = {"q": block.query, "k": block.key, "v": block.value, "o": block.output}
-        for kind, matrix in attention.items():
-            tensors[f"{name}.self_attn.{kind}_proj.weight"] = matrix
-            if family == "qwen2" and kind != "o":
+        tensors |= block.tensors(at)
+        if family == "qwen2":
+            for kind, matrix in {"q": block.query, "k": block.key, "v": block.value}.items():
                 zeros = np.zeros(len(matrix), dtype=np.float32)
                 tensors[f"{name}.self_attn.{kind}_proj.bias"] = zeros
-        for kind, matrix in {"gate": block.gate, "up": block.up, "down": block.down}.items():
-            tensors[f"{name}.mlp.{kind}_proj.weight"] = matrix
         for kind in ("input_layernorm", "post_attention_layernorm"):
             tensors[f"{name}.{kind}.weight"] = ones
     return tensors

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.verify import verify_simulation
+from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.tokenizer import check_tokenizer
 from softhat.export.torch import import_torch
@@ -98,8 +99,7 @@ def runner_of(export: Export, dtype: str) -> Runner:
     except SofthatError:
         raise
     except Exception as error:  # damaged files raise anything
-        lines = str(error).strip().splitlines() or [repr(error)]
-        raise SofthatError(f"cannot load {export.path}: {' '.join(lines[:2])}") from None
+        raise SofthatError(f"cannot load {export.path}: {said_by(error)}") from None
 
 
 def _torch(export: Export, model: Answers, dtype: str) -> Runner:
@@ -122,26 +122,10 @@ def _huggingface(export: Export, model: Answers, dtype: str) -> Runner:
     # The folder's sources are ours: nothing in it is imported.
     from softhat.export.huggingface import SofthatForTokenClassification
 
-    try:
-        import transformers
-    except ImportError:
-        raise MissingExtraError("transformers", "hf") from None
     check_folder(export.path)
     t = model.transformer
     check_tokenizer(export.path, t.symbols, t.propositional, t.has_bos, t.has_eos)
-    bars = transformers.utils.logging
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        loaded = SofthatForTokenClassification.from_pretrained(
-            export.path,
-            dtype=getattr(torch, dtype),
-            local_files_only=True,
-            use_safetensors=True,
-        ).eval()
-    finally:
-        if shown:
-            bars.enable_progress_bar()
+    loaded = pretrained(SofthatForTokenClassification, export.path, getattr(torch, dtype))
     several = loaded.config.problem_type == "multi_label_classification"
 
     def run(codes: Codes) -> NDArray[Any]:
@@ -152,7 +136,7 @@ def _huggingface(export: Export, model: Answers, dtype: str) -> Runner:
         return _numbers(own if several else (own[..., 1:] - own[..., :1]) / 2)
 
     kernel = loaded.config._attn_implementation
-    return Runner(f"transformers {transformers.__version__}, {kernel}", run)
+    return Runner(f"transformers {import_transformers().__version__}, {kernel}", run)
 
 
 def _with_sinks(t: Transformer, codes: Codes, config: Any) -> NDArray[np.int64]:

@@ -12,11 +12,11 @@ from softhat.export.onnx.graph import Graph
 from softhat.export.onnx.positions import position_part
 from softhat.numbers.laws import ONE, Constant, Law
 from softhat.numbers.positions import nearest_float
+from softhat.transformer.rows import distinct_rows
 from softhat.transformer.weights import (
     Layer,
     Sparse,
     Transformer,
-    distinct_rows,
     inverse_temperature,
     sharpness_of,
 )

@@ -22,11 +22,12 @@ from softhat.export.closed import check_document
 from softhat.export.native.reading import transformer_from
 from softhat.export.onnx.model import graph_of
 from softhat.export.onnx.to_onnx import model_of
-from softhat.export.reading import RASP, Export, check_symbols, formulas_in
+from softhat.export.reading import RASP, Export, check_symbols
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.torch import architecture
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.files import parse_json, read_bytes, read_json
+from softhat.models.folders import formulas_in, predicates_in
 from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -74,7 +75,7 @@ def read_onnx(path: Path) -> Export:
         simulation = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
         _check_metadata(path, read, transformer, shape, {SOURCE})
         return Export("onnx", path, digest_of(data), stated, {}, simulation, None, number.name)
-    predicates = _fact(facts, "predicates.json", "[]")
+    predicates = predicates_in(_fact(facts, "predicates.json", "[]"))
     formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
     if tuple(formulas) != transformer.outputs:
         raise SofthatError(f"{path}: formula.txt and the graph have different outputs")

@@ -8,11 +8,14 @@ versions differ in it. Aliases are not: whoever adds one adds a key that is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from softhat.export.stock.heads import HeadName, named_logits
+from softhat.export.stock.heads import HeadName, named_logits, token_sets
+from softhat.export.tokenizer import vocabulary
+from softhat.logic.sources import Weights
+from softhat.transformer.decoders import GPT2Block, LlamaBlock, Shape
 from softhat.transformer.weights import BOS, EOS
 
 CLASSES: dict[str, str] = {
@@ -44,16 +47,48 @@ class StockShape:
 
 @dataclass(frozen=True, kw_only=True)
 class GPT2Shape(StockShape):
+    """What only a GPT-2 chooses."""
+
     activation: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaShape(StockShape):
+    """What only a Llama, a Mistral or a Qwen2 chooses."""
+
     n_kv: int
+    """Heads of keys and values, which query heads share."""
     head_dim: int
     theta: float
     factor: float
     """Of linear scaling of the rotary frequencies; 1 for none."""
+
+
+def claims(
+    symbols: tuple[str, ...],
+    propositional: bool,
+    head: HeadName,
+    weights: Weights | None,
+    greedy: bool,
+) -> dict[str, Any]:
+    """What a checkpoint of any architecture is claimed to be, but for its sizes and tensors."""
+    return {
+        "symbols": symbols,
+        "propositional": propositional,
+        "tokens": token_sets(symbols, propositional),
+        "bos": vocabulary(symbols, propositional).index(BOS),
+        "head": head,
+        "weights": weights,
+        "greedy": greedy,
+    }
+
+
+def choices(
+    family: str, tokens: Sequence[str], kernel: str, head: HeadName, outputs: Iterable[str]
+) -> dict[str, Any]:
+    """What a configuration of any architecture chooses, but for sizes."""
+    chosen = {"family": family, "tokens": tokens, "kernel": kernel, "head": head}
+    return {**chosen, "outputs": tuple(outputs)}
 
 
 def class_of(family: str, head: HeadName) -> str:
@@ -145,54 +180,32 @@ def _common(s: StockShape) -> dict[str, Any]:
     }
 
 
-def gpt2_shapes(s: GPT2Shape) -> dict[str, tuple[int, ...]]:
+def gpt2_shapes(s: GPT2Shape) -> dict[str, Shape]:
     """Every tensor of the class, with its shape."""
-    d, wide = s.d_model, 3 * s.d_model
-    shapes: dict[str, tuple[int, ...]] = {"wte.weight": (len(s.tokens), d)}
-    shapes |= {"wpe.weight": (s.context, d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
-    for at in range(s.blocks):
-        parts: dict[str, tuple[int, int]] = {
-            "attn.c_attn": (d, wide),
-            "attn.c_proj": (d, d),
-            "mlp.c_fc": (d, s.d_ff),
-            "mlp.c_proj": (s.d_ff, d),
-        }
-        for name, shape in parts.items():
-            shapes |= {f"h.{at}.{name}.weight": shape, f"h.{at}.{name}.bias": shape[1:]}
-        for norm in ("ln_1", "ln_2"):
-            shapes |= {f"h.{at}.{norm}.weight": (d,), f"h.{at}.{norm}.bias": (d,)}
-    return {
-        **{f"transformer.{n}": shape for n, shape in shapes.items()},
-        **_read_out(s, "classifier"),
-    }
+    d = s.d_model
+    shapes: dict[str, Shape] = {"wte.weight": (len(s.tokens), d), "wpe.weight": (s.context, d)}
+    shapes |= {"ln_f.weight": (d,), "ln_f.bias": (d,)}
+    trunk = {f"transformer.{name}": shape for name, shape in shapes.items()}
+    blocks = _blocks(s, GPT2Block.PREFIX, GPT2Block.shapes(d, s.d_ff))
+    return {**trunk, **blocks, **_read_out(s, "classifier")}
 
 
-def llama_shapes(s: LlamaShape) -> dict[str, tuple[int, ...]]:
+def llama_shapes(s: LlamaShape) -> dict[str, Shape]:
     """Every tensor of the class, with its shape."""
     d, queries, keys = s.d_model, s.n_head * s.head_dim, s.n_kv * s.head_dim
-    shapes: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (len(s.tokens), d)}
-    shapes["norm.weight"] = (d,)
-    for at in range(s.blocks):
-        parts: dict[str, tuple[int, ...]] = {
-            "self_attn.q_proj.weight": (queries, d),
-            "self_attn.k_proj.weight": (keys, d),
-            "self_attn.v_proj.weight": (keys, d),
-            "self_attn.o_proj.weight": (d, queries),
-            "mlp.gate_proj.weight": (s.d_ff, d),
-            "mlp.up_proj.weight": (s.d_ff, d),
-            "mlp.down_proj.weight": (d, s.d_ff),
-            "input_layernorm.weight": (d,),
-            "post_attention_layernorm.weight": (d,),
-        }
-        if s.family == "qwen2":
-            for kind, size in (("q", queries), ("k", keys), ("v", keys)):
-                parts[f"self_attn.{kind}_proj.bias"] = (size,)
-        shapes |= {f"layers.{at}.{name}": shape for name, shape in parts.items()}
-    trunk = {f"model.{name}": shape for name, shape in shapes.items()}
-    return {**trunk, **_read_out(s, "score")}
+    trunk = {"model.embed_tokens.weight": (len(s.tokens), d), "model.norm.weight": (d,)}
+    shapes = LlamaBlock.shapes(d, queries, keys, s.d_ff)
+    if s.family == "qwen2":
+        for kind, size in (("q", queries), ("k", keys), ("v", keys)):
+            shapes[f"self_attn.{kind}_proj.bias"] = (size,)
+    return {**trunk, **_blocks(s, LlamaBlock.PREFIX, shapes), **_read_out(s, "score")}
 
 
-def _read_out(s: StockShape, classifier: str) -> dict[str, tuple[int, ...]]:
+def _blocks(s: StockShape, prefix: str, shapes: dict[str, Shape]) -> dict[str, Shape]:
+    return {f"{prefix}.{at}.{n}": shape for at in range(s.blocks) for n, shape in shapes.items()}
+
+
+def _read_out(s: StockShape, classifier: str) -> dict[str, Shape]:
     if s.head == "lm":
         return {"lm_head.weight": (len(s.tokens), s.d_model)}
     logits = len(s.outputs) if s.head == "multi-label" else 2

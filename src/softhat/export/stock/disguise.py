@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import CoordinateLabel, Labels, Meaning
-from softhat.transformer.directions import Directions, Units
+from softhat.transformer.directions import Units
+from softhat.transformer.lowering.disguise import Disguise
 
 DIGITS = 9
 """Significant digits of float32."""
 
 
-class Moved(Protocol):
-    """A trunk in a random basis: where it has put what the plain trunk's numbers name."""
-
-    @property
-    def directions(self) -> Directions: ...
-
-    def variable(self, coordinate: int) -> int | None:
-        """The variable that a coordinate is labelled as; None if another coordinate is."""
-
-    def direction(self, coordinate: int) -> NDArray[np.float64]:
-        """The direction of the residual stream that was a coordinate."""
-
-    def head_place(self, layer: int, head: int) -> int:
-        """The number that a head has now."""
-
-    def value_rows(self, layer: int, head: int) -> NDArray[np.float64]:
-        """The directions of a head's values, a row each."""
-
-
-def disguised_labels(labels: Labels, moved: Moved) -> Labels:
+def disguised_labels(labels: Labels, moved: Disguise) -> Labels:
     """The labels of the plain trunk, moved to where the disguise has put everything."""
     heads = [
         replace(
@@ -73,13 +54,13 @@ def _dense(vector: NDArray[np.float64]) -> tuple[tuple[int, float], ...]:
     return tuple((at, float(f"{w:.{DIGITS}g}")) for at, w in enumerate(vector))
 
 
-def _of_residual(meaning: Meaning, moved: Moved) -> Meaning:
+def _of_residual(meaning: Meaning, moved: Disguise) -> Meaning:
     width = moved.directions.residual.shape[1]
     vector = sum((w * moved.direction(at) for at, w in meaning.direction), np.zeros(width))
     return replace(meaning, direction=_dense(vector))
 
 
-def _of_head(meaning: Meaning, layer: int, moved: Moved) -> Meaning:
+def _of_head(meaning: Meaning, layer: int, moved: Disguise) -> Meaning:
     assert meaning.head is not None
     rows = moved.value_rows(layer, meaning.head)
     vector = sum((w * rows[r] for r, w in meaning.direction), np.zeros(rows.shape[1]))
@@ -97,7 +78,7 @@ def _of_units(meaning: Meaning, units: Units) -> Meaning:
     return replace(meaning, direction=tuple(shares))
 
 
-def _node(node: str, moved: Moved) -> str:
+def _node(node: str, moved: Disguise) -> str:
     """`L0.H2.q` with the number that the head has now."""
     if not node.startswith("L") or ".H" not in node:
         return node

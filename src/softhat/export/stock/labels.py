@@ -233,6 +233,11 @@ def head_reads(layout: StockLayout, head: StockHeadPlan) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def some(marked: Any) -> frozenset[int]:
+    """The places of an array that are not 0."""
+    return frozenset(map(int, np.flatnonzero(marked)))
+
+
 def output_nodes(
     program: Program,
     tensors: Mapping[str, NDArray[np.float32]],
@@ -244,7 +249,7 @@ def output_nodes(
     rows = tensors["lm_head.weight" if lm else classifier]
     outputs: list[str | None] = [*program.symbols, None, EOS] if lm else [*names]
     return [
-        LabelNode(f"output:{name}", (("", frozenset(map(int, np.flatnonzero(row)))),), frozenset())
+        LabelNode(f"output:{name}", (("", some(row)),), frozenset())
         for row, name in zip(rows[-len(outputs) :], outputs, strict=True)
         if name is not None
     ]

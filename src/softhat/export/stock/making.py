@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import Labels
-from softhat.export.stock.config import CLASSES, class_of
+from softhat.export.stock.config import CLASSES, choices, claims, class_of
 from softhat.export.stock.folder import stock_files
 from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
 from softhat.export.stock.languages import StockLanguage
@@ -45,7 +45,6 @@ from softhat.proof.stock.certificate import StockCertificate
 from softhat.proof.stock.certify import certify
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import Row
-from softhat.transformer.weights import BOS
 
 Tensors = dict[str, NDArray[np.float32]]
 NAMES = {"gpt2": "GPT-2"} | {name: CLASSES[name] for name in ("llama", "mistral", "qwen2")}
@@ -93,29 +92,15 @@ class Asked:
     @property
     def claims(self) -> dict[str, Any]:
         """What a checkpoint of any architecture is claimed to be, but for its tensors."""
-        return {
-            "symbols": self.program.symbols,
-            "propositional": self.program.propositional,
-            "tokens": self.token_sets,
-            "bos": self.tokens.index(BOS),
-            "epsilon": EPSILON,
-            "head": self.head,
-            "weights": self.weights,
-            "greedy": self.model.machine is not None,
-        }
+        t, greedy = self.program, self.model.machine is not None
+        claimed = claims(t.symbols, t.propositional, self.head, self.weights, greedy)
+        return {**claimed, "epsilon": EPSILON}
 
     @property
     def choices(self) -> dict[str, Any]:
         """What a configuration of any architecture chooses, but for sizes."""
-        return {
-            "family": self.family,
-            "tokens": self.tokens,
-            "context": self.context,
-            "epsilon": EPSILON,
-            "kernel": self.kernel,
-            "head": self.head,
-            "outputs": tuple(self.formulas),
-        }
+        chosen = choices(self.family, self.tokens, self.kernel, self.head, self.formulas)
+        return {**chosen, "context": self.context, "epsilon": EPSILON}
 
     def readout(
         self, program: Program, row_of: Callable[[Row], NDArray[Any]], classifier: str

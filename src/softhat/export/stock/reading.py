@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from softhat.export.certificates import digest_of
 from softhat.export.closed import AGAIN, check_files, check_tensors, choice, whole
 from softhat.export.reading import WEIGHTS, Export, alphabet_of, check_named, formulas_of, stated_in
-from softhat.export.stock.config import StockShape, class_of
+from softhat.export.stock.config import StockShape, choices, claims, class_of
 from softhat.export.stock.folder import DIRECTIONS, GENERATION, MACHINE, generation
-from softhat.export.stock.heads import HeadName, token_sets
+from softhat.export.stock.heads import HeadName
 from softhat.export.stock.languages import LANGUAGE, language_of
 from softhat.export.stock.options import Kernel
 from softhat.export.tokenizer import tokenizer_documents, vocabulary
@@ -28,7 +28,7 @@ from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.automata import Acceptor, Claimed
 from softhat.transformer.directions import Directions, directions_from
-from softhat.transformer.weights import BOS, EOS
+from softhat.transformer.weights import EOS
 
 OTHERS = (WEIGHTS, DIRECTIONS, "certificate.json")
 """Files of a folder beside its documents and what the weights are claimed to compute."""
@@ -46,9 +46,6 @@ class StockFolder:
     formulas: Mapping[str, Claimed]
     symbols: tuple[str, ...]
     propositional: bool
-    texts: tuple[str, ...]
-    """The tokens as the tokenizer knows them, `<bos>` and `<eos>` included."""
-    tokens: tuple[frozenset[str], ...]
     head: HeadName
     kernel: str
     """Which attention the configuration chooses."""
@@ -60,34 +57,21 @@ class StockFolder:
     """The machine that the folder is claimed to run: then the formulas are its."""
 
     @property
-    def bos(self) -> int:
-        """The token that the tokenizer puts first."""
-        return self.texts.index(BOS)
+    def texts(self) -> tuple[str, ...]:
+        """The tokens as the tokenizer knows them, `<bos>` and `<eos>` included."""
+        return vocabulary(self.symbols, self.propositional)
 
     @property
     def claims(self) -> dict[str, Any]:
         """What a checkpoint of any architecture is claimed to be, but for its sizes."""
-        return {
-            "symbols": self.symbols,
-            "propositional": self.propositional,
-            "tokens": self.tokens,
-            "bos": self.bos,
-            "head": self.head,
-            "tensors": self.tensors,
-            "weights": self.weights,
-            "greedy": self.machine is not None,
-        }
+        greedy = self.machine is not None
+        claimed = claims(self.symbols, self.propositional, self.head, self.weights, greedy)
+        return {**claimed, "tensors": self.tensors}
 
     @property
     def choices(self) -> dict[str, Any]:
         """What a configuration of any architecture chooses, but for sizes."""
-        return {
-            "family": self.family,
-            "tokens": self.texts,
-            "kernel": self.kernel,
-            "head": self.head,
-            "outputs": tuple(self.formulas),
-        }
+        return choices(self.family, self.texts, self.kernel, self.head, self.formulas)
 
     def export(
         self, checkpoint: GPT2Checkpoint | LlamaCheckpoint, shape: StockShape, d_head: int
@@ -171,8 +155,6 @@ def read_stock(folder: Path, config: dict[str, Any], family: str) -> StockFolder
         formulas=formulas,
         symbols=symbols,
         propositional=propositional,
-        texts=vocabulary(symbols, propositional),
-        tokens=token_sets(symbols, propositional),
         head=head,
         kernel=choice(where, config, "attn_implementation", get_args(Kernel)),
         tensors=tensors,

@@ -8,17 +8,20 @@ kernel that are asked for.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.stock.config import class_of
 from softhat.export.tokenizer import check_tokenizer
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.export.torch import import_torch, torch_dtype
+from softhat.io.errors import SofthatError
 from softhat.io.files.reading import check_folder
 from softhat.logic.sources import Source
 from softhat.models.verification.report import Counterexample, Verification
@@ -31,70 +34,53 @@ BATCH = 1 << 16
 """Positions in a batch."""
 
 
-def verify_stock(
-    export: Export,
-    certificate: Any,
-    *,
-    exhaustive: int,
-    random: int,
-    adversarial: int,
-    max_length: int,
-    max_words: int,
-    dtype: str,
-    seed: int,
-    beyond: bool,
-) -> Verification:
+def verify_stock(export: Export, certificate: Any, asked: Mapping[str, Any]) -> Verification:
     """Compare a stock checkpoint with its formulas; words stay within its certificate, if there
-    is one for the dtype, and within its context."""
+    is one for the dtype, and within its context. `asked` are the options of `verify` that it has.
+    """
     checkpoint = export.checkpoint
     assert checkpoint is not None
     formulas: Mapping[str, Claimed] = export.formulas
     if checkpoint.head == "lm":
         formulas = export.next_tokens()
-    certified = certificate.max_length.get(dtype, 0)
-    longest = min(max_length, checkpoint.context - 1)
-    if certified and not beyond:
+    certified = certificate.max_length.get(asked["dtype"], 0)
+    longest = min(asked["max_length"], checkpoint.context - 1)
+    if certified and not asked["beyond"]:
         longest = min(longest, certified)
-    run = _Runner(export, formulas, dtype, certificate)
-    return compare(
-        run,
-        certified=certified,
-        longest=longest,
-        exhaustive=exhaustive,
-        random=random,
-        adversarial=adversarial,
-        max_words=max_words,
-        dtype=dtype,
-        seed=seed,
-    )
+    run = _Runner(export, formulas, asked["dtype"], certificate)
+    return compare(run, asked, certified, longest)
 
 
-class ExportRun(Protocol):
+class ExportRun(ABC):
     """A file that some software has loaded, and the truth of what it is claimed to compute."""
 
     names: list[str]
-    letters: int
-    """How many kinds of symbols words are made of: their codes are 0, 1, …"""
+    """What is compared."""
     runtime: str
     """Which software it is."""
 
-    def word(self, codes: NDArray[np.int64]) -> Any: ...
+    def __init__(
+        self, tokens: Sequence[frozenset[str]], propositional: bool, asked: Iterable[Claimed]
+    ) -> None:
+        self.tokens, self.propositional, self.claims = tokens, propositional, [*asked]
 
-    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]: ...
+    def word(self, codes: NDArray[np.int64]) -> Any:
+        """The word of these codes: 0, 1, … for each kind of token."""
+        tokens = [self.tokens[code] for code in codes]
+        if self.propositional:
+            return [set(token) for token in tokens]
+        return [next(iter(token)) for token in tokens]
+
+    def truth(self, words: list[Any]) -> list[NDArray[np.bool_]]:
+        """What is right, of each claim."""
+        return [np.stack(claim.truth_many(words)) for claim in self.claims]
+
+    @abstractmethod
+    def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Values (words, positions, names), and what is right."""
 
 
-def compare(
-    run: ExportRun,
-    *,
-    certified: int,
-    longest: int,
-    exhaustive: int,
-    random: int,
-    adversarial: int,
-    max_words: int,
-    dtype: str,
-    seed: int,
-) -> Verification:
+def compare(run: ExportRun, asked: Mapping[str, Any], certified: int, longest: int) -> Verification:
     """Run all short words, random and hostile ones: values are positive where it is true."""
     names = run.names
     began = time.perf_counter()
@@ -103,10 +89,8 @@ def compare(
     margins = dict.fromkeys(names, float("inf"))
     reached = 0
     counterexample: Counterexample | None = None
-    letters = run.letters
-    for source, batch in _batches(
-        letters, min(exhaustive, longest), random, adversarial, longest, max_words, seed
-    ):
+    letters = len(run.tokens)
+    for source, batch in _batches(letters, longest, asked):
         values, truth = run(batch)
         for k, name in enumerate(names):
             margins[name] = min(margins[name], float(np.abs(values[..., k]).min()))
@@ -142,7 +126,7 @@ def compare(
         min_margin=min(margins.values()),
         margins=margins,
         heads=(),
-        dtype=dtype,
+        dtype=asked["dtype"],
         runtime=run.runtime,
         certified_length=certified,
         seconds=elapsed,
@@ -151,61 +135,36 @@ def compare(
     )
 
 
-class _Runner:
+class _Runner(ExportRun):
     """The checkpoint in `transformers`, and the truth of its formulas."""
 
     def __init__(
         self, export: Export, formulas: Mapping[str, Claimed], dtype: str, certificate: Any
     ) -> None:
-        try:
-            import torch
-            import transformers
-        except ImportError:
-            raise MissingExtraError("transformers", "hf") from None
-        if not hasattr(torch, dtype):
-            raise SofthatError(f"unknown dtype {dtype!r}")
+        transformers, kind = import_transformers(), torch_dtype(dtype)
         c = export.checkpoint
         assert c is not None
-        self.torch, self.c, self.formulas = torch, c, formulas
-        self.letters = len(c.tokens)
         tokens = (*c.symbols, EOS)
         asked = tokens if c.head == "lm" else tuple(formulas)
-        self.asked = {name: formulas[name] for name in asked}
+        super().__init__(c.tokens, c.propositional, [formulas[name] for name in asked])
+        self.torch, self.c = import_torch(), c
         weights = export.log_weights
         self.source = None if weights is None else Source(tokens, formulas_alone(formulas), weights)
         self.names = [*asked, *(["the distribution"] if self.source else [])]
         bounds = certificate.document["formats"].get(dtype, {}).get("bounds", {})
         self.most = float(bounds.get("probability, in units of it", 0.0)) + ROUNDING
-        self.kernel = str(export.kernel)
-        kind = getattr(transformers, class_of(export.kind, c.head))
-        bars = transformers.utils.logging
-        shown = bars.is_progress_bar_enabled()
-        bars.disable_progress_bar()
+        kernel, name = str(export.kernel), class_of(export.kind, c.head)
         check_folder(export.path)
-        self.runtime = f"transformers {transformers.__version__}, {kind.__name__}, {self.kernel}"
+        self.runtime = f"transformers {transformers.__version__}, {name}, {kernel}"
         try:
             check_tokenizer(export.path, c.symbols, c.propositional, True, False)
-            self.model = kind.from_pretrained(
-                export.path,
-                dtype=getattr(torch, dtype),
-                attn_implementation=self.kernel,
-                local_files_only=True,
-                use_safetensors=True,
-            ).eval()
+            runs = getattr(transformers, name)
+            self.model = pretrained(runs, export.path, kind, attn_implementation=kernel)
         except SofthatError:
             raise
-        except Exception as error:  # damaged files raise anything
+        except Exception as error:
             raise _failure("load", export, error) from None
-        finally:
-            if shown:
-                bars.enable_progress_bar()
         self.export = export
-
-    def word(self, codes: NDArray[np.int64]) -> Any:
-        tokens = [self.c.tokens[code] for code in codes]
-        if self.c.propositional:
-            return [set(token) for token in tokens]
-        return [next(iter(token)) for token in tokens]
 
     def __call__(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         torch = self.torch
@@ -224,7 +183,7 @@ class _Runner:
         else:
             values = (logits[..., 1:] - logits[..., :1]) / 2
         words = [self.word(row) for row in codes]
-        truth = [np.stack(f.truth_many(words)) for f in self.asked.values()]
+        truth = self.truth(words)
         if self.source is not None:  # as one more answer: is it the stated distribution?
             within = self.most - self._off(self.source, words, values)
             values = np.concatenate([values, within[..., None]], axis=-1)
@@ -249,23 +208,16 @@ class _Runner:
 
 def _failure(step: str, export: Export, error: Exception) -> SofthatError:
     """What transformers or torch says of a checkpoint that is not what its configuration says."""
-    lines = str(error).strip().splitlines() or [repr(error)]
-    return SofthatError(f"transformers cannot {step} {export.path}: {' '.join(lines[:2])}")
+    return SofthatError(f"transformers cannot {step} {export.path}: {said_by(error)}")
 
 
 def _batches(
-    letters: int,
-    exhaustive: int,
-    random: int,
-    adversarial: int,
-    longest: int,
-    max_words: int,
-    seed: int,
+    letters: int, longest: int, asked: Mapping[str, Any]
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """(source, codes) of words of equal length, the shortest first."""
     tried = 0
-    for n in range(1, exhaustive + 1):
-        if tried + letters**n > max_words:
+    for n in range(1, min(asked["exhaustive"], longest) + 1):
+        if tried + letters**n > asked["max_words"]:
             break
         tried += letters**n
         size = max(1, BATCH // (n + 1))
@@ -277,9 +229,9 @@ def _batches(
                 rows = []
         if rows:
             yield "exhaustive", np.array(rows, np.int64)
-    rng = np.random.default_rng(seed)
-    for source, count in (("random", random), ("adversarial", adversarial)):
-        done = 0
+    rng = np.random.default_rng(asked["seed"])
+    for source in ("random", "adversarial"):
+        done, count = 0, asked[source]
         while done < count:
             n = longest if source == "adversarial" else int(rng.integers(1, longest + 1))
             size = min(count - done, max(1, BATCH // (n + 1)), 64)

@@ -13,16 +13,17 @@ do not grow with depth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import expm1
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
-from softhat.proof.stock.distribution import ReadHead
+from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.kind import DIFFER, StockHead, StockScores
 from softhat.proof.stock.logits import check_logits
 from softhat.proof.stock.storage import SECOND, U, need
@@ -66,36 +67,33 @@ class ClipTerm:
     unscaled: float = 0.0
 
 
-@dataclass(frozen=True)
-class PlainStream:
-    """What the residual stream of the plain checkpoint holds: before each block and at the end,
-    and after each block's attention; the square of its norm."""
-
-    cells: Sequence[list[Cell]]
-    after_attention: Sequence[list[Cell]]
-    square: float
-
-
 class DenseBounds(ABC):
-    """The bounds of one disguised checkpoint for one attention kernel."""
+    """The bounds of one disguised checkpoint for one attention kernel: `plain` is what was derived
+    of the plain checkpoint that it stands for, `square` that of the norm of its residual stream."""
 
     def __init__(
-        self, u: Matrix, stream: PlainStream, fused: bool, margin: float | None, gain: float
+        self,
+        u: Matrix,
+        plain: Derivation[Any, Any],
+        square: float,
+        fused: bool,
+        margin: float | None,
+        gain: float,
     ) -> None:
-        self.u, self.stream, self.fused, self.margin = u, stream, fused, margin
+        self.u, self.derivation, self.fused, self.margin = u, plain, fused, margin
         self.kernel = SDPA if fused else EAGER
         self.bounds: dict[str, float] = {}
         self.d, self.variables = u.shape
         count = self.variables
         self.size, self.own, self.bos = np.zeros(count), np.zeros(count), np.zeros(count)
-        for cells in (*stream.cells, *stream.after_attention):
+        for cells in (*plain.cells, *plain.after_attention):
             for p, cell in enumerate(cells[:count]):
                 self.size[p] = max(self.size[p], magnitude(cell))
-        for p, cell in enumerate(stream.cells[0][:count]):
+        for p, cell in enumerate(plain.cells[0][:count]):
             self.own[p] = self.bos[p] = self.size[p]
-            if isinstance(cell, ConstantCell) and cell == stream.cells[-1][p]:
+            if isinstance(cell, ConstantCell) and cell == plain.cells[-1][p]:
                 self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)
-        self.norm_of_x = stream.square**0.5
+        self.norm_of_x = square**0.5
         self.stored = 1.05 * U * self.norm_of_x
         """Rounding of what is added to the residual stream, whose mean square is off by less than
         0.045 (norms refuse more), its norm by less than 0.023 of it, before and after."""
@@ -104,12 +102,10 @@ class DenseBounds(ABC):
         self.reach = gain * (1 + 2.0**-8)
         self.embedded_off = 0.0
         """Norm of what embeddings are off."""
-        self.logits = ReadHead()
-        """Of the plain head. (One with log-weights is read in its own unit.)"""
         self.output_terms = self.d
         """How many numbers a row of the output matrix adds up."""
         self.values: list[list[MatrixValues]] = []
-        self.kinds: Mapping[tuple[int, int], StockHead] = {}
+        self.kinds = {(head.block, head.head): head for head in plain.heads()}
 
     @property
     def blocks(self) -> int:
@@ -228,7 +224,7 @@ class DenseBounds(ABC):
     def _attend(self, at: int, off: Vector, noise: float, n: int) -> float:
         """Values are read with noise, rounded, added up over keys and written: along the
         direction of each value, but for what idle dimensions pass on."""
-        norm = self._norm(off, noise, self.stream.cells[at])
+        norm = self._norm(off, noise, self.derivation.cells[at])
         before = off.copy()
         v_hat = self.wide_size(before, norm)
         magnitudes = total = 0.0
@@ -302,7 +298,7 @@ class DenseBounds(ABC):
     # Feed-forward layers and the read-out
 
     def _feed_forward(self, at: int, off: Vector, noise: float) -> float:
-        norm = self._norm(off, noise, self.stream.after_attention[at])
+        norm = self._norm(off, noise, self.derivation.after_attention[at])
         magnitudes, units = 0.0, 1
         before = off.copy()
         clips = self._clips(at, before, norm)
@@ -324,7 +320,7 @@ class DenseBounds(ABC):
 
     def _read_out(self, off: Vector, noise: float) -> None:
         """The logits keep their sign, and an lm head its margin."""
-        norm = self._norm(off, noise, self.stream.cells[-1])
+        norm = self._norm(off, noise, self.derivation.cells[-1])
         rows, plain, scale = self._logits()
         v_hat = (1 + norm.scale) * (self.size + off)
         mismatch = np.abs(rows @ self.u - scale * plain)
@@ -332,4 +328,5 @@ class DenseBounds(ABC):
         errors = scale * self.along(plain.T, off, norm, self.size) + mismatch @ v_hat
         errors += norms * (norm.noise + SLACK) + np.abs(rows.sum(axis=1)) / self.d**0.5 * norm.shift
         errors += np.array([self.rounding(self.d, w * self.reach, w * self.reach) for w in norms])
-        self.bounds |= check_logits(self.logits, errors.tolist(), self.margin, scale)
+        # A head with log-weights is read in its own unit.
+        self.bounds |= check_logits(self.derivation.logits, errors.tolist(), self.margin, scale)

@@ -11,19 +11,25 @@ and that is what is checked.
 
 from __future__ import annotations
 
-from math import floor, log2
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from softhat.numerics.formats import Format
-from softhat.proof.gpt2.counts import check_counts
+from softhat.proof.gpt2.counts import mean_errors
 from softhat.proof.gpt2.lookups import check_scores, lookup
 from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
-from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.gates import Gate
-from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
+from softhat.proof.stock.logits import ReadVariables
+from softhat.proof.stock.plain_bounds import Vector
 from softhat.proof.stock.storage import ROOT, SECOND, SMALL, SMOOTH, U, need, smooth_tail
 from softhat.proof.stock.variables import BitCell
+
+START, START_AGAIN = 2.0**-9, 2.0**-8
+"""What head outputs are first taken to be off by at most, as a share of 2A: of pairs that are used
+once, and of those that are used again, where errors add up. ±A is then off by no more than SMALL of
+its size."""
 
 
 class Bounds(Sums):
@@ -32,29 +38,25 @@ class Bounds(Sums):
     def __init__(
         self, derivation: GPT2Derivation, fused: bool, storage: Format, margin: float | None
     ):
-        super().__init__(derivation, fused, storage)
-        self.margin = margin
+        super().__init__(derivation, fused, storage, margin)
         self.variance = variance(derivation.cells[0], self.c.d_model)
         self.weight = norm_weight(self.c)
-        self.bounds: dict[str, float] = {}
 
     def check(self) -> None:
-        """Everything but what depends on the length."""
         self._weights_fit()
-        self.bit = self._bit_errors()
+        self.bits, self.cleared = self._bit_errors()
         # By induction over the blocks: if earlier outputs are off by at most this, then by at most
         # what follows from it, and again with that.
-        self.output = 2.0**-9 if self.storage.wide else 2.0**-20
+        self.output = (START_AGAIN if self._again() else START) if self.storage.wide else 2.0**-20
         for _ in range(3):
             self.norm = [self._layer_norm(number) for number in range(self.c.blocks + 1)]
-            lookups = [lookup(self, head) for head in self.heads() if not head.uniform]
-            output = max(lookups, default=0.0)
+            output = self._outputs()
             need(output <= self.output, "heads: the error of an output may be too large")
             self.output = output
         gates = max(self._gates(number) for number in range(self.c.blocks))
         self._read_out()
         self.bounds |= {
-            "stored bit": float(self.bit.max()),
+            "stored bit": float(self.bits[-1].max()),
             "LayerNorm, mean": max(mean for mean, _ in self.norm),
             "LayerNorm, scale": max(scale for _, scale in self.norm),
             "head output": self.output,
@@ -64,7 +66,12 @@ class Bounds(Sums):
     def check_length(self, n: int) -> None:
         """What gets worse with the length: stored scores, and the means of counts."""
         check_scores(self, n)
-        self.bounds["mean of a count, of the least"] = check_counts(self, n)
+        super().check_length(n)
+
+    def mean_errors(self, positions: int) -> Iterator[float]:
+        for head in self.heads():
+            if head.uniform:
+                yield from mean_errors(self, head, positions)
 
     # Weights, stored bits and LayerNorm
 
@@ -79,32 +86,67 @@ class Bounds(Sums):
                 exact = bool((cast == tensor).all())
                 need(exact, f"{name} has entries that {self.storage.name} cannot hold exactly")
 
-    def _bit_errors(self) -> Vector:
-        """How far each stored ±1 may be off. Where a term holds, its gate adds w(h₁ - h₂): both
-        units see the same sum, so only their own rounding counts. Units of terms that fail are 0
-        (gelu_new: below 2^-24 of their input, and where sums stay nearer to the clip than SMOOTH,
-        by its tail more). Exactly 0 in small formats, see `_gates`."""
+    def _again(self) -> bool:
+        """Are pairs used again?"""
+        return any(gate.clears for block in self.derivation.blocks for gate in block.gates)
+
+    def _outputs(self) -> float:
+        """How far a raw output may be off, as a share of 2A. A pair that is used again keeps what
+        it was off by: what all its heads are off by adds up, with what taking them off errs by and
+        two roundings each. Small formats store ±A exactly every time (`output_error`)."""
+        written: dict[int, list[float]] = {}
+        for block in self.derivation.blocks:
+            for head, targets in zip(block.heads, block.targets, strict=True):
+                if not head.uniform:
+                    error = lookup(self, head)
+                    for at in targets:
+                        written.setdefault(at, []).append(error)
+        if not self.storage.wide:
+            return max(map(max, written.values()), default=0.0)
+        off = [
+            sum(errors)
+            + 2 * U * (len(errors) - 1)
+            + float(self.cleared[at]) / (2 * float(self.amplitude[at]))
+            for at, errors in written.items()
+        ]
+        return max(off, default=0.0)
+
+    def _bit_errors(self) -> tuple[list[Vector], Vector]:
+        """How far each stored ±1 may be off before each block and at the end, and what taking raw
+        outputs off errs by. Where a term holds, its gate adds w(h₁ - h₂): both units see the same
+        sum, so only their own rounding counts. Units of terms that fail are 0 (gelu_new: below
+        2^-24 of their input, and where sums stay nearer to the clip than SMOOTH, by its tail more).
+        A pair that is used again is off by the sum. Exactly 0 in small formats, see `_gates`."""
         errors = np.zeros(self.pairs)
+        bits = [errors]
         smooth = self.c.activation == "gelu_new"
-        for block in self.derivation.blocks if self.storage.wide else ():
+        for block in self.derivation.blocks:
+            if not self.storage.wide:
+                bits.append(errors)
+                continue
+            errors = errors.copy()
             hidden = block.matrices.c_fc, block.matrices.c_fc_bias
             rounding = self.rounding(*hidden, mean=2.0**-7)
             reach = self.reach(*hidden, mean=2.0**-7)
-            terms: dict[int, list[tuple[float, float, float]]] = {}
+            terms: dict[int, list[tuple[float, float, float, bool]]] = {}
             for gate in block.gates:
                 units = list(gate.units)
                 tail = self._tail(gate, float(reach[units].sum())) if smooth else 0.0
                 moved = gate.out * float(rounding[units].sum())
                 # Each unit is off by less than an eighth of what both see (`_gates`).
                 held = 1.25 * gate.out * (gate.low + gate.high)
-                terms.setdefault(gate.target, []).append((moved, tail, held))
+                terms.setdefault(gate.target, []).append((moved, tail, held, gate.clears))
             for at, entries in terms.items():
-                holding = max(moved for moved, _, _ in entries)
-                failing = sum(tail for _, tail, _ in entries)
-                held = max(size for _, _, size in entries)
-                added = 2 * len(entries) + (4 if smooth else 1)
-                errors[at] = holding + failing + held * added * U + 2 * U
-        return errors
+                # Of the terms that add at most one holds, and of those that take off.
+                sides = [[e for e in entries if e[3] == clears] for clears in (False, True)]
+                holding = sum(max((e[0] for e in side), default=0.0) for side in sides)
+                failing = sum(e[1] for e in entries)
+                held = sum(max((e[2] for e in side), default=0.0) for side in sides)
+                # relu's units are 0 where a term fails, and adding 0 rounds nothing.
+                added = 2 * len(entries) + 4 if smooth else 2 * sum(map(bool, sides)) + 1
+                errors[at] += holding + failing + held * added * U + 2 * U
+            bits.append(np.where(self.raw, 0.0, errors))
+        return bits, np.where(self.raw, errors, 0.0)
 
     def _tail(self, gate: Gate, reach: float) -> float:
         """What gelu_new adds to a bit that relu would not, by a gate's two units together."""
@@ -130,7 +172,9 @@ class Bounds(Sums):
         share = 2 / self.c.d_model
         k = min(self.c.d_model + 64, 256) * U
         # Bits are all counted, as stored: one that is not yet written is exact.
-        bits = self.bit[[isinstance(cell, BitCell) for cell in self.derivation.cells[number]]]
+        bits = self.bits[number][
+            [isinstance(cell, BitCell) for cell in self.derivation.cells[number]]
+        ]
         raws = float((self.amplitude**2).sum()) * (4 * self.output + 8 * self.output**2)
         means = float(((SECOND * self.means) ** 2).sum())
         squares = share / self.variance * (float((2 * bits + bits**2).sum()) + raws + means)
@@ -150,39 +194,46 @@ class Bounds(Sums):
     # Gates and read-out
 
     def _gates(self, number: int) -> float:
-        """What gates clip stays on its side of the clip. In small formats hidden units are off by
-        less than half a spacing, so that they are rounded to their exact values."""
+        """What gates clip stays on its side of the clip; in float32 each unit is off by less than
+        an eighth of what both see."""
         block = self.derivation.blocks[number]
         hidden = block.matrices.c_fc, block.matrices.c_fc_bias
         columns = self.column_error(number, *hidden)
         worst = 0.0
         for gate in block.gates:
-            far = self._far(gate)
             error = float(columns[list(gate.units)].max())
             worst = max(worst, error / max(gate.low - gate.fails, gate.out**-1))
-            if gate.never:
-                room = -gate.fails - far
-            elif self.storage.wide:
-                room = min(gate.low - far, -gate.fails - far, (gate.low + gate.high) / 8)
-            else:
-                room = self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2
-                room = min(room, gate.low - far, -gate.fails - far)
-                for held in (gate.low, gate.high):
-                    cast = float(np.float32(held).astype(self.storage.storage))
-                    need(cast == held, "gates: a hidden unit has too many digits")
+            room = self.gate_room(gate, self._far(gate))
+            if self.storage.wide and not gate.never:
+                room = min(room, (gate.low + gate.high) / 8)
             need(error <= room, "gates: a sum of literals may be off too far")
         reach = self.reach(*hidden, self.norm[number][0])
         need(float(reach.max()) <= self.storage.largest, "gates: hidden units overflow")
+        if self.c.activation == "gelu_new" and not self.storage.wide:
+            self._tails_vanish(block.gates, reach)
         return worst
 
+    def _tails_vanish(self, gates: Sequence[Gate], reach: Vector) -> None:
+        """In small formats what gelu_new adds to a variable by units of terms that fail is rounded
+        away. From -SMOOTH on tanh is -1 or the next number in float32, so that such a unit is off 0
+        by U/2 of its input at most. A sum in float32 of these and of the clips that hold, of
+        2·terms + 4 roundings, must stay within half a unit of the ±1 or ±A that is stored."""
+        off, terms = np.zeros(self.pairs), np.zeros(self.pairs)
+        held = np.zeros((2, self.pairs))  # of the terms that add one holds, and of those that clear
+        for gate in gates:
+            at, side = gate.target, int(gate.clears)
+            off[at] += U / 2 * gate.out * float(reach[list(gate.units)].sum())
+            held[side, at] = max(held[side, at], gate.out * (gate.low + gate.high))
+            terms[at] += 1
+        off += held.sum(axis=0) * (2 * terms + 4) * U
+        room = self.storage.unit / 2 * np.where(self.raw, self.amplitude, 1.0)
+        need(bool((SECOND * off < room).all()), "gates: gelu_new's tails may add up to half a unit")
+
     def _read_out(self) -> None:
-        """The logits keep their sign, and an lm head its margin."""
-        lm = self.c.head == "lm"
-        weights = self.c.tensors["lm_head.weight" if lm else "classifier.weight"]
+        weights = self.c.tensors[self.c.readout]
         stored = weights.astype(self.storage.storage)
         rows, cast = (2 * matrix[:, 0::2].astype(np.float64) for matrix in (weights, stored))
         wide = self.storage.wide  # small formats read what is stored exactly
         scale = self.norm[-1][1] + 3 * U if wide else 0.0
-        read = ReadVariables(self.derivation.cells[-1], self.bit, scale, self.norm[-1][0])
-        errors = logit_errors(rows, cast, 2, read, self.storage, lm)
-        self.bounds |= check_logits(self.derivation.logits, errors.tolist(), self.margin)
+        read = ReadVariables(self.derivation.cells[-1], self.bits[-1], scale, self.norm[-1][0])
+        self.check_read_out(rows, cast, 2, read)

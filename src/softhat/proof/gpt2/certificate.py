@@ -28,7 +28,7 @@ class GPT2Prover(Prover[GPT2Checkpoint]):
 
     def _plain(self) -> Verdicts:
         check_gpt2(self.checkpoint)
-        derived = derive(self.checkpoint, self.formulas)
+        derived = derive(self.checkpoint, self.formulas, reuse=True)
         return {
             storage.name: self.longest(Bounds(derived, self.fused, storage, self.margin))
             for storage in STORAGES

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.checkpoint import Array, StockCheckpoint
+from softhat.transformer.decoders import GPT2Block
 
 Pairs = NDArray[np.float64]
 
@@ -16,6 +17,8 @@ Pairs = NDArray[np.float64]
 @dataclass(frozen=True, kw_only=True)
 class GPT2Checkpoint(StockCheckpoint):
     """Everything that the proof reads."""
+
+    CLASSIFIER = "classifier"
 
     activation: str
 
@@ -39,13 +42,16 @@ class GPT2Checkpoint(StockCheckpoint):
 
     @property
     def blocks(self) -> int:
-        return self.blocks_under("transformer.h")
+        return self.blocks_of(GPT2Block)
 
-
-def norm_names(blocks: int) -> list[str]:
-    """All LayerNorms."""
-    inner = [f"transformer.h.{at}.ln_{k}" for at in range(blocks) for k in (1, 2)]
-    return [*inner, "transformer.ln_f"]
+    def block(self, at: int) -> GPT2Block:
+        """The matrices of a block; what it writes has no bias."""
+        d, name = self.d_model, f"transformer.h.{at}"
+        for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+            if self.tensor(f"{name}.{bias}", d).any():
+                raise VoidError(f"{name}.{bias} is not 0")
+        hidden = int(self.tensor(f"{name}.mlp.c_fc.bias").shape[0])
+        return self.block_of(GPT2Block, at, GPT2Block.shapes(d, hidden))
 
 
 def read_pairs(matrix: Array, where: str) -> Pairs:

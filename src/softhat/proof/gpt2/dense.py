@@ -20,7 +20,8 @@ from softhat.proof.dense.matrices import (
 )
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.undisguise import Plain, VariableRows
-from softhat.transformer.directions import Directions, Units
+from softhat.transformer.decoders import GPT2Block
+from softhat.transformer.directions import Directions, HeadBasis, Units
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,13 @@ class Basis:
             worst += float(norms.max())
         return worst
 
-    def head(self, at: int, h: int, directions: Directions, plain: VariableRows) -> HeadMatrices:
-        c, d, size = self.c, self.d, self.c.d_head
-        name = f"transformer.h.{at}.attn"
-        attn = c.tensor(f"{name}.c_attn.weight").astype(np.float64)
-        bias = c.tensor(f"{name}.c_attn.bias").astype(np.float64)
-        out = c.tensor(f"{name}.c_proj.weight").astype(np.float64)[h * size : (h + 1) * size]
+    def head(
+        self, block: GPT2Block, basis: HeadBasis, plain: VariableRows, at: int, h: int
+    ) -> HeadMatrices:
+        d, size = self.d, self.c.d_head
+        out = block.attn_proj[h * size : (h + 1) * size]
         own = [slice(part * d + h * size, part * d + (h + 1) * size) for part in range(3)]
-        q, k, v = (np.vstack([attn[:, s], bias[s]]) for s in own)
-        basis = directions.heads[at][h]
+        q, k, v = (np.vstack([block.c_attn[:, s], block.c_attn_bias[s]]) for s in own)
         across, rows = basis.query_key.astype(np.float64), basis.value.astype(np.float64)
         for space in (across, rows):
             if frobenius(space @ space.T - np.eye(len(space))) > 2.0**-10:
@@ -117,13 +116,10 @@ class Basis:
         )
 
     def units(
-        self, at: int, units: Units, plain: Plain
+        self, block: GPT2Block, units: Units, plain: Plain, at: int
     ) -> tuple[dict[int, list[DenseUnit]], list[CancellingUnits]]:
         """The units of each side of a clip, and the groups that cancel."""
-        name = f"transformer.h.{at}.mlp"
-        into = self.c.tensor(f"{name}.c_fc.weight").astype(np.float64)
-        bias = self.c.tensor(f"{name}.c_fc.bias").astype(np.float64)
-        out = self.c.tensor(f"{name}.c_proj.weight").astype(np.float64)
+        into, bias, out = block.c_fc, block.c_fc_bias, block.mlp_proj
         sides: dict[int, list[DenseUnit]] = {}
         idle: dict[int, list[int]] = {}
         for u, side in enumerate(units.part.tolist()):
@@ -131,7 +127,7 @@ class Basis:
                 idle.setdefault(side, []).append(u)
             else:
                 form = np.append(plain.into[at][:, side], plain.into_bias[at][side])
-                sides.setdefault(side, []).append(self._unit(u, into, bias, out, units, form))
+                sides.setdefault(side, []).append(self._unit(u, block, units, form))
         groups = []
         for members in idle.values():
             factor = units.factor[members].astype(np.float64)
@@ -141,9 +137,7 @@ class Basis:
             nothing = np.zeros(self.variables + 1)
             groups.append(
                 CancellingUnits(
-                    tuple(
-                        self._unit(u, into, bias, out, units, nothing, idle=True) for u in members
-                    ),
+                    tuple(self._unit(u, block, units, nothing, idle=True) for u in members),
                     frobenius((out[members] * factor[:, None]).sum(axis=0))
                     + SLACK * float(sizes.sum()),
                     float((sizes * apart).sum()),
@@ -153,17 +147,10 @@ class Basis:
         return sides, groups
 
     def _unit(
-        self,
-        u: int,
-        into: Matrix,
-        bias: Matrix,
-        out: Matrix,
-        units: Units,
-        form: Matrix,
-        idle: bool = False,
+        self, u: int, block: GPT2Block, units: Units, form: Matrix, idle: bool = False
     ) -> DenseUnit:
         factor = float(units.factor[u])
-        w = np.append(into[:, u], bias[u]) / factor
+        w = np.append(block.c_fc[:, u], block.c_fc_bias[u]) / factor
         off = np.abs(self.wide.T @ w - form) + SLACK * (np.abs(self.wide).T @ np.abs(w))
         return DenseUnit(
             number=u,
@@ -171,5 +158,5 @@ class Basis:
             bias=abs(float(w[-1])),
             ones=abs(float(w[:-1].sum())) / self.d**0.5 + SLACK * frobenius(w),
             off=form if idle else off,
-            out=frobenius(out[u]) * factor,
+            out=frobenius(block.mlp_proj[u]) * factor,
         )

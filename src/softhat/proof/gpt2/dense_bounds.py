@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainStream, Vector
+from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, Vector
 from softhat.proof.dense.matrices import Matrix, MatrixReading
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense import Basis, CancellingUnits, DenseUnit, HeadMatrices
@@ -37,22 +37,25 @@ class GPT2DenseBounds(DenseBounds):
         fused: bool,
         margin: float | None,
     ) -> None:
-        self.derivation, self.c, self.plain = derivation, c, plain
+        self.c, self.plain = c, plain
         self.basis = Basis(c, directions, plain)
         d_model = derivation.checkpoint.d_model
         self.square = variance(derivation.cells[0], d_model) * d_model / 2
-        stream = PlainStream(derivation.cells, derivation.after_attention, self.square)
-        super().__init__(self.basis.u, stream, fused, margin, norm_weight(c) * self.basis.d**0.5)
+        gain = norm_weight(c) * self.basis.d**0.5
+        super().__init__(self.basis.u, derivation, self.square, fused, margin, gain)
         self.embedded_off = self.basis.embedded_off
+        self.matrices = [c.block(at).cast(np.float64) for at in range(c.blocks)]
         self.heads = [
-            [self.basis.head(at, h, directions, rows) for h, rows in enumerate(block)]
-            for at, block in enumerate(plain.heads)
+            [
+                self.basis.head(self.matrices[at], directions.heads[at][h], rows, at, h)
+                for h, rows in enumerate(heads)
+            ]
+            for at, heads in enumerate(plain.heads)
         ]
         self.values = [[head.values for head in block] for block in self.heads]
-        self.logits = derivation.logits
-        self.kinds = {(head.block, head.head): head for head in derivation.heads()}
         self.units = [
-            self.basis.units(at, units, plain) for at, units in enumerate(directions.units)
+            self.basis.units(self.matrices[at], units, plain, at)
+            for at, units in enumerate(directions.units)
         ]
         self.gates = [self._gates(at) for at in range(c.blocks)]
 
@@ -214,11 +217,9 @@ class GPT2DenseBounds(DenseBounds):
         self.record("sum that a gate clips", worst)
         if gate.never:
             return ClipTerm(0.0, 0.0, 0.0, 0)
-        name = f"transformer.h.{at}.mlp"
-        members = [unit.number for unit in units]
-        into = self.c.tensor(f"{name}.c_fc.weight")[:, members].astype(np.float64)
-        bias = self.c.tensor(f"{name}.c_fc.bias")[members].astype(np.float64)
-        out = self.c.tensor(f"{name}.c_proj.weight")[members].astype(np.float64)
+        block, members = self.matrices[at], [unit.number for unit in units]
+        into, bias = block.c_fc[:, members], block.c_fc_bias[members]
+        out = block.mlp_proj[members]
         factors = np.array([unit.out for unit in units])
         sizes = np.sqrt((out**2).sum(axis=1))
         scaled = np.array(roundings) * np.divide(factors, sizes, where=sizes > 0, out=sizes * 0)
@@ -256,8 +257,7 @@ class GPT2DenseBounds(DenseBounds):
         return ClipTerm(0.0, SECOND * left, magnitudes, len(group.units))
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
-        name = "lm_head.weight" if self.c.head == "lm" else "classifier.weight"
-        rows = self.c.tensor(name).astype(np.float64)
+        rows = self.c.tensor(self.c.readout).astype(np.float64)
         return rows, self.plain.readout, self.plain.scale
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from softhat.numbers.rationals import grid_of
-from softhat.proof.gpt2.sums import Sums, Vector
+from softhat.proof.gpt2.sums import Sums
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.kind import Lookup, StockHead, output_error
 from softhat.proof.stock.pair_scores import PairScores
+from softhat.proof.stock.plain_bounds import Vector
 from softhat.proof.stock.rotary import StoredRows
 from softhat.proof.stock.storage import SECOND, U, need
 
@@ -54,8 +55,8 @@ def scores_of(sums: Sums, head: StockHead) -> PairScores:
         keys=sums.c.context,
         query=StoredRows(q, _off(sums, head, *query)),
         key=StoredRows(k, _off(sums, head, *key)),
-        own_query=StoredRows(q, _own(sums, *query, mean)),
-        own_key=StoredRows(k, _own(sums, *key, mean)),
+        own_query=StoredRows(q, _own(sums, head, *query)),
+        own_key=StoredRows(k, _own(sums, head, *key)),
         scale=scale,
         root=sums.c.d_head**0.5,
         grid=_grid(sums, query, key),
@@ -79,11 +80,11 @@ def _off(sums: Sums, head: StockHead, matrix: Array, bias: Array) -> Vector:
     return np.where(held, 0.0, sums.storage.unit * size)
 
 
-def _own(sums: Sums, matrix: Array, bias: Array, mean: float) -> Vector:
+def _own(sums: Sums, head: StockHead, matrix: Array, bias: Array) -> Vector:
     """The same in float32 but for the scale of a position."""
-    own = sums.bit + 4 * U * np.maximum(1.0, sums.magnitude)
+    own = sums.bits[head.block] + 4 * U * np.maximum(1.0, sums.magnitude)
     read = np.abs(matrix[0::2].astype(np.float64) * 2)
-    return np.asarray(SECOND * (own @ read) + sums.rounding(matrix, bias, mean))
+    return np.asarray(SECOND * (own @ read) + sums.rounding(matrix, bias, sums.norm[head.block][0]))
 
 
 def _grids(matrix: Array, bias: Array) -> list[float]:

@@ -3,49 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.checkpoint import (
-    GPT2Checkpoint,
-    Pairs,
-    norm_names,
-    read_pairs,
-    written_pairs,
-)
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, Pairs, read_pairs, written_pairs
 from softhat.proof.gpt2.pairs import embedded
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.derivation import Architecture, Derivation, PlacedHead, squares_of
 from softhat.proof.stock.derivation import derive as derived
 from softhat.proof.stock.gates import Unit
 from softhat.proof.stock.kind import HeadForms, is_read
 from softhat.proof.stock.variables import Cell, Form, forms
-
-
-@dataclass(frozen=True)
-class GPT2Block:
-    """A block's matrices, inputs first."""
-
-    c_attn: Array
-    c_attn_bias: Array
-    attn_proj: Array
-    c_fc: Array
-    c_fc_bias: Array
-    mlp_proj: Array
-
+from softhat.transformer.decoders import GPT2Block, norm_names
 
 GPT2Derivation = Derivation[GPT2Checkpoint, GPT2Block]
 
 
-def derive(c: GPT2Checkpoint, formulas: Mapping[str, Claimed]) -> GPT2Derivation:
-    """Read a checkpoint that is claimed to compute `formulas`."""
-    return derived(GPT2Reading(c, c.context, c.blocks), formulas)
+def derive(
+    c: GPT2Checkpoint, formulas: Mapping[str, Claimed], reuse: bool = False
+) -> GPT2Derivation:
+    """Read a checkpoint that is claimed to compute `formulas`; `reuse`: by bounds that add up what
+    a pair is off by, so that it may be used again."""
+    return derived(GPT2Reading(c, c.context, c.blocks, reuse), formulas)
 
 
 class GPT2Reading(Architecture[GPT2Checkpoint, GPT2Block]):
@@ -73,19 +56,7 @@ class GPT2Reading(Architecture[GPT2Checkpoint, GPT2Block]):
         return cells
 
     def matrices(self, at: int) -> GPT2Block:
-        c, d, name = self.checkpoint, self.checkpoint.d_model, f"transformer.h.{at}"
-        hidden = int(c.tensor(f"{name}.mlp.c_fc.bias").shape[0])
-        for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
-            if c.tensor(f"{name}.{bias}", d).any():
-                raise VoidError(f"{name}.{bias} is not 0")
-        return GPT2Block(
-            c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d),
-            c.tensor(f"{name}.attn.c_attn.bias", 3 * d),
-            c.tensor(f"{name}.attn.c_proj.weight", d, d),
-            c.tensor(f"{name}.mlp.c_fc.weight", d, hidden),
-            c.tensor(f"{name}.mlp.c_fc.bias", hidden),
-            c.tensor(f"{name}.mlp.c_proj.weight", hidden, d),
-        )
+        return self.checkpoint.block(at)
 
     def head(self, block: GPT2Block, at: int, h: int, number: int) -> PlacedHead | None:
         d, size, where = self.checkpoint.d_model, self.checkpoint.d_head, f"block {at}, head {h}"
@@ -141,12 +112,8 @@ class GPT2Reading(Architecture[GPT2Checkpoint, GPT2Block]):
         return units, outgoing
 
     def logits(self) -> tuple[list[Form], bool]:
-        c = self.checkpoint
-        weight = c.tensor("lm_head.weight" if c.head == "lm" else "classifier.weight")
-        if weight.ndim != 2 or weight.shape[1] != c.d_model:
-            raise VoidError("the read-out does not read the residual stream")
+        weight, biased = self.checkpoint.logits()
         rows = forms(read_pairs(weight.T, "the read-out"), np.zeros(len(weight), np.float32))
-        biased = c.head != "lm" and bool(c.tensor("classifier.bias", len(weight)).any())
         return rows, biased
 
 

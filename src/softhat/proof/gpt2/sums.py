@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
-from softhat.numerics.kernels import EAGER, SDPA
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.reading import GPT2Derivation
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.kind import KEPT, StockHead
+from softhat.proof.stock.kind import StockHead
+from softhat.proof.stock.plain_bounds import PlainBounds, Vector
 from softhat.proof.stock.storage import AS_READ, MEANS_AS_READ, SECOND, U
 from softhat.proof.stock.variables import MeanCell, RawCell, magnitude
+from softhat.transformer.decoders import GPT2Block
 
-Vector = NDArray[np.float64]
 
-
-class Sums:
+class Sums(PlainBounds[GPT2Checkpoint, GPT2Block]):
     """One checkpoint in one storage format, by one attention kernel: how large its pairs are, and
-    how far they are off: stored bits (`bit`), head outputs (`output`), and after LayerNorm before
-    each block (`norm`: of the mean, of the scale). `kept_share` is the share of their size that the
-    means of counts must keep."""
+    how far they are off: head outputs (`output`), and before each block stored bits (`bits`) and
+    what LayerNorm returns (`norm`: by the mean, by the scale)."""
 
-    def __init__(self, derivation: GPT2Derivation, fused: bool, storage: Format):
-        self.derivation = derivation
-        self.c = derivation.checkpoint
-        self.fused = fused
-        self.kernel = SDPA if fused else EAGER
-        self.storage = storage
-        self.bit: Vector = np.zeros(0)
+    def __init__(
+        self, derivation: GPT2Derivation, fused: bool, storage: Format, margin: float | None
+    ) -> None:
+        super().__init__(derivation, fused, storage, margin)
+        self.bits: list[Vector] = []
         self.output = 0.0
         self.norm: list[tuple[float, float]] = []
-        self.kept_share = KEPT[0]
         stages = [*derivation.cells, *derivation.after_attention]
         self.pairs = len(stages[0])
         self.amplitude = np.zeros(self.pairs)
@@ -47,7 +42,7 @@ class Sums:
         self.raw = self.amplitude > 0
         self.smallest = float(min(self.amplitude[self.raw], default=1.0))
         self.size = size
-        # `_layer_norm` refuses errors of bits and scales from SMALL on, `check_counts` of means.
+        # `_layer_norm` refuses errors of bits and scales from SMALL on, `in_least_means` of means.
         # Small formats hold bits exactly, and their norms are off by less than half an ulp.
         wide = self.storage.wide
         care, means = (AS_READ, AS_READ) if wide else (SECOND, MEANS_AS_READ)
@@ -59,7 +54,7 @@ class Sums:
         drowned = 2 * self.storage.unit * mean + 2 * self.storage.floor
         amplitude = self.amplitude[self.raw]
         if self.storage.wide:
-            error = SECOND * self.bit + (scale + 3 * U) * np.maximum(1.0, self.size)
+            error = SECOND * self.bits[number] + (scale + 3 * U) * np.maximum(1.0, self.size)
             error[self.raw] = amplitude * (2 * SECOND * self.output + scale + 3 * U) + drowned
         else:
             error = np.zeros(self.pairs)

@@ -9,16 +9,19 @@ disguised weights are from it, whatever it is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix
 from softhat.proof.dense.sharing import sharing
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
-from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, norm_names
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.stock.checkpoint import Array
-from softhat.transformer.directions import Directions
+from softhat.transformer.decoders import GPT2Block, norm_names
+from softhat.transformer.directions import Directions, HeadBasis
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Plain:
 def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
     """What a disguised checkpoint computes if its directions are as claimed."""
     basis = directions.residual.astype(np.float64).T  # (d_model, variables)
-    d, size, n_head = c.d_model, c.d_head, c.n_head
-    if basis.shape[0] != d or len(directions.heads) != c.blocks:
+    size, n_head = c.d_head, c.n_head
+    if basis.shape[0] != c.d_model or len(directions.heads) != c.blocks:
         raise VoidError("the directions are not of this checkpoint")
     tokens = read_rows(c.tensor("transformer.wte.weight"), basis)
     positions = read_rows(c.tensor("transformer.wpe.weight"), basis)
@@ -69,15 +72,12 @@ def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
     heads: list[list[VariableRows]] = []
     into, into_bias, out = [], [], []
     for at in range(c.blocks):
-        name = f"transformer.h.{at}"
-        attn = c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d).astype(np.float64)
-        bias = c.tensor(f"{name}.attn.c_attn.bias", 3 * d).astype(np.float64)
-        proj = c.tensor(f"{name}.attn.c_proj.weight", d, d).astype(np.float64)
+        block = c.block(at).cast(np.float64)
         plain_attn, plain_bias = np.zeros((width, 3 * width)), np.zeros(3 * width)
         plain_proj = np.zeros((width, width))
         rows_of = []
         for h in range(n_head):
-            head = _head(attn, bias, proj, directions, at, h, basis, size)
+            head = _head(block, directions.heads[at][h], h, basis, size)
             rows_of.append(head)
             parts = (
                 (head.query, head.query_bias),
@@ -92,46 +92,34 @@ def undisguise(c: GPT2Checkpoint, directions: Directions) -> Plain:
             rows = slice(h * size, h * size + len(head.written))
             plain_proj[rows, : 2 * variables] = _embedding(head.written)
         heads.append(rows_of)
-        sides = _sides(c, directions, at, basis)
+        sides = _sides(block, directions, at, basis)
         into.append(sides[0])
         into_bias.append(sides[1])
         out.append(sides[2])
-        tensors |= {
-            f"{name}.attn.c_attn.weight": as_float32(plain_attn),
-            f"{name}.attn.c_attn.bias": as_float32(plain_bias),
-            f"{name}.attn.c_proj.weight": as_float32(plain_proj),
-            f"{name}.mlp.c_fc.weight": _widened(as_float32(_reading(sides[0]).T), width).T,
-            f"{name}.mlp.c_fc.bias": as_float32(sides[1]),
-            f"{name}.mlp.c_proj.weight": _widened(_embedding(sides[2]), width),
-        }
-        for bias_name in ("attn.c_proj.bias", "mlp.c_proj.bias"):
-            if c.tensor(f"{name}.{bias_name}", d).any():
-                raise VoidError(f"{name}.{bias_name} is not 0")
-            tensors[f"{name}.{bias_name}"] = np.zeros(width, np.float32)
+        plain = GPT2Block(
+            c_attn=plain_attn,
+            c_attn_bias=plain_bias,
+            attn_proj=plain_proj,
+            c_fc=_widened(_reading(sides[0]).T, width).T,
+            c_fc_bias=sides[1],
+            mlp_proj=_widened(_embedding(sides[2]), width),
+        )
+        tensors |= plain.cast(np.float32).tensors(at)
+        for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+            tensors[f"{GPT2Block.PREFIX}.{at}.{bias}"] = np.zeros(width, np.float32)
     for norm in norm_names(c.blocks):
         tensors[f"{norm}.weight"] = np.ones(width, np.float32)
         tensors[f"{norm}.bias"] = np.zeros(width, np.float32)
-    last = "lm_head.weight" if c.head == "lm" else "classifier.weight"
-    readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
-    tensors[last] = _widened(as_float32(_reading(readout.T).T), width)
+    readout, scale = read_logits(c.tensor(c.readout), basis, c.weights is None)
+    tensors[c.readout] = _widened(as_float32(_reading(readout.T).T), width)
     if c.head != "lm":
         tensors["classifier.bias"] = c.tensor("classifier.bias")
     checkpoint = replace(c, n_head=width // size, tensors=tensors)
     return Plain(checkpoint, tokens, positions, heads, into, into_bias, out, readout, scale)
 
 
-def _head(
-    attn: Matrix,
-    bias: Matrix,
-    proj: Matrix,
-    directions: Directions,
-    at: int,
-    h: int,
-    basis: Matrix,
-    size: int,
-) -> VariableRows:
-    d = len(attn)
-    head = directions.heads[at][h]
+def _head(block: GPT2Block, head: HeadBasis, h: int, basis: Matrix, size: int) -> VariableRows:
+    attn, bias, d = block.c_attn, block.c_attn_bias, len(block.c_attn)
     parts: list[tuple[Matrix, Matrix]] = []
     for part, rows in enumerate((head.query_key, head.query_key, head.value)):
         own = slice(part * d + h * size, part * d + (h + 1) * size)
@@ -139,28 +127,24 @@ def _head(
         reach = float(np.sqrt((attn[:, own] ** 2).sum() + (bias[own] ** 2).sum()))
         rows_of = snapped(basis.T @ attn[:, own] @ across, NEAR * reach)
         parts.append((rows_of, snapped(bias[own] @ across, NEAR * reach)))
-    written = proj[h * size : (h + 1) * size]
+    written = block.attn_proj[h * size : (h + 1) * size]
     values = head.value.astype(np.float64) @ written @ basis
     near = NEAR * float(np.sqrt((written**2).sum()))
     return VariableRows(*parts[0], *parts[1], *parts[2], snapped(values, near))
 
 
 def _sides(
-    c: GPT2Checkpoint, directions: Directions, at: int, basis: Matrix
+    block: GPT2Block, directions: Directions, at: int, basis: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of the units that share one."""
-    name = f"transformer.h.{at}.mlp"
-    bias = c.tensor(f"{name}.c_fc.bias").astype(np.float64)
-    into = c.tensor(f"{name}.c_fc.weight", c.d_model, len(bias)).astype(np.float64)
-    out = c.tensor(f"{name}.c_proj.weight", len(bias), c.d_model).astype(np.float64)
-    shared = sharing(directions.units[at], len(bias), at)
-    mean_in = shared.mean(into.T / shared.factor[:, None]).T
-    mean_bias = shared.mean(bias / shared.factor)
+    shared = sharing(directions.units[at], len(block.c_fc_bias), at)
+    mean_in = shared.mean(block.c_fc.T / shared.factor[:, None]).T
+    mean_bias = shared.mean(block.c_fc_bias / shared.factor)
     reach = NEAR * np.sqrt((mean_in**2).sum(axis=0) + mean_bias**2)
     return (
         snapped(basis.T @ mean_in, reach[None, :]),
         snapped(mean_bias, reach),
-        along(shared.total(out), basis),
+        along(shared.total(block.mlp_proj), basis),
     )
 
 
@@ -178,7 +162,7 @@ def _embedding(rows: Matrix) -> Array:
     return as_float32(pairs)
 
 
-def _widened(rows: Array, width: int) -> Array:
+def _widened(rows: NDArray[Any], width: int) -> NDArray[Any]:
     wide = np.zeros((len(rows), width), rows.dtype)
     wide[:, : rows.shape[1]] = rows
     return wide

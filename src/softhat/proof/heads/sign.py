@@ -242,9 +242,10 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         if len(set(factors)) != 1:
             raise VoidError("an average is not multiplied by the number of positions it is over")
         scaled = [(factors[0] * a, f) for a, f in mean.terms]
-        low, high = atoms.space.range_of_sum(scaled)
+        ends = atoms.space.range_of_sum(mean.terms)
+        low, high = sorted(factors[0] * end for end in ends)
         (weight,) = (row[query] for row in reading.head.query if query in row)
-        held = max(map(abs, atoms.space.range_of_sum(list(mean.terms))))
+        held = max(map(abs, ends))
         slopes.append(Slope(mean.over, float(low), float(high), float(held) * abs(weight)))
         for a, f in scaled:
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a

@@ -11,30 +11,30 @@ and that is what is checked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import exp, floor, inf, log2
+from math import exp, inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
-from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.llama.reading import LlamaBlock, LlamaDerivation
+from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.reading import LlamaDerivation
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.stock.checkpoint import Array
 from softhat.proof.stock.derivation import DerivedBlock
-from softhat.proof.stock.kind import KEPT, StockHead, output_error
-from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
+from softhat.proof.stock.kind import StockHead, output_error
+from softhat.proof.stock.logits import ReadVariables
+from softhat.proof.stock.plain_bounds import PlainBounds, Vector
 from softhat.proof.stock.rotary import Resting, RotaryScores, StoredRows, TurnedScores
 from softhat.proof.stock.storage import AS_READ, MEANS_AS_READ, ROOT, SECOND, SMALL, U, need
-from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
+from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude, only_at_bos
+from softhat.transformer.decoders import LlamaBlock
 
 FAR = 24.0
 """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on."""
 TAIL = FAR * exp(-FAR)
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +49,18 @@ class Read:
     """Everything but means is read as exactly what it is."""
 
 
-class LlamaBounds:
+class LlamaBounds(PlainBounds[LlamaCheckpoint, LlamaBlock]):
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
     def __init__(
         self, derivation: LlamaDerivation, fused: bool, storage: Format, margin: float | None
     ):
-        self.derivation, self.c = derivation, derivation.checkpoint
-        self.fused, self.storage, self.margin = fused, storage, margin
-        self.kernel = SDPA if fused else EAGER
+        super().__init__(derivation, fused, storage, margin)
         self.rotary = RotaryScores(storage, fused, frequencies(self.c), self.c.context)
         self.resting = Resting(derivation.cells[0], set())
-        self.bounds: dict[str, float] = {}
-        self.kept_share = KEPT[0]
-        """The share of their size that means of counts must keep."""
         self.averages: list[tuple[StockHead, LlamaBlock, Read]] = []
 
     def check(self) -> None:
-        """Everything but the means of counts, whose error grows with the length."""
         bits = np.zeros(self.c.d_model)
         worst = {"RMSNorm, scale": 0.0, "head output": 0.0, "sum that a gate clips": 0.0}
 
@@ -209,33 +203,21 @@ class LlamaBounds:
 
     # Counts
 
-    def check_length(self, n: int) -> None:
-        """The mean of a count over i+1 <= n+1 positions keeps its sign, and the share of its size
-        that Sign heads need, a tenth at least: the error is below the rest of the least |mean|,
-        least/(i+1), here in units of that."""
-        worst = 0.0
+    def mean_errors(self, positions: int) -> Iterator[float]:
         for head, block, read in self.averages:
-            worst = max([worst, *self._mean_errors(head, block, read, n + 1)])
-        self.bounds["mean of a count, of the least"] = worst
-        room = 1 - self.kept_share
-        need(worst <= room, "counts: for longer words a mean's error may reach its size")
+            yield from self._mean_errors(head, block, read, positions)
 
     def _mean_errors(
         self, head: StockHead, block: LlamaBlock, read: Read, positions: int
-    ) -> list[float]:
+    ) -> Iterator[float]:
         storage, cells = self.storage, read.cells
         own, shared = self.c.rows_of(head.head)
         targets, columns = np.nonzero(block.output[:, own])
         matrix = block.value[shared][columns]
-        alone = [
-            p
-            for p, cell in enumerate(cells)
-            if isinstance(cell, ConstantCell) and cell.ordinary == 0
-        ]
+        alone = only_at_bos(cells)
         ordinary = matrix.copy()
         ordinary[:, alone] = 0  # those coordinates are exactly 0 except at <bos>
         values = self._row_errors(ordinary, read)
-        errors = []
         for r, (target, count) in enumerate(zip(targets.tolist(), head.counts, strict=True)):
             if not count.least:
                 continue  # its sign is read by nothing
@@ -260,11 +242,8 @@ class LlamaBounds:
                 if whole and self.fused:
                     added = 4 * U * (size + constant) / positions
             drowned = 4 * storage.floor / amplitude + storage.floor
-            off = value + added + drowned
-            need(off <= SMALL * count.most, "counts: a mean may be off by too much of its size")
-            error = positions * off / count.least
-            errors.append(error + self.later + 8 * storage.unit)
-        return errors
+            error = self.in_least_means(count, positions, value + added + drowned)
+            yield error + self.later + 8 * storage.unit
 
     def _exact_values(self, row: Array, cells: list[Cell]) -> bool:
         """Averaged values are multiples of a power of two, exact with few digits: at `<bos>` and
@@ -283,8 +262,7 @@ class LlamaBounds:
 
     def _gates(self, derived: DerivedBlock[LlamaBlock], read: Read) -> float:
         """What gates clip stays on its side of the clip, beyond silu's tail. RMSNorm's factor is
-        common to all that a sum reads: it scales the sum. In small formats hidden units are off by
-        less than half a spacing, so that they are rounded to their exact values."""
+        common to all that a sum reads: it scales the sum."""
         block = derived.matrices
         errors = self._row_errors(block.gate, replace(read, scale=0.0))
         least = 1.0 if read.exact else 1.0 - read.scale
@@ -292,14 +270,7 @@ class LlamaBounds:
         for gate in derived.gates:
             error = float(errors[list(gate.units)].max())
             worst = max(worst, error * gate.out / 4)
-            room = -gate.fails * least - FAR
-            if not gate.never:
-                room = min(room, gate.low * least - FAR)
-                if not self.storage.wide:
-                    room = min(room, self.storage.unit * 2.0 ** floor(log2(gate.low)) / 2)
-                    for held in (gate.low, gate.high):
-                        cast = float(np.float32(held).astype(self.storage.storage))
-                        need(cast == held, "gates: a hidden unit has too many digits")
+            room = self.gate_room(gate, FAR, least)
             if not self.storage.wide:  # sums that fail are stored too, and may be rounded up
                 room = min(room, -gate.fails * (1 - self.storage.unit) - FAR)
             need(error <= room, "gates: a sum of literals may be off too far")
@@ -345,14 +316,11 @@ class LlamaBounds:
         return after
 
     def _read_out(self, read: Read) -> None:
-        """The logits keep their sign, and an lm head its margin. (The weights are those that the
-        format stores.)"""
-        lm = self.c.head == "lm"
-        rows = self.c.tensor("lm_head.weight" if lm else "score.weight").astype(np.float64)
+        """The weights are those that the format stores."""
+        rows = self.c.tensor(self.c.readout).astype(np.float64)
         scale = 0.0 if read.exact else read.scale + 3 * U
         variables = ReadVariables(read.cells, read.off, scale)
-        errors = logit_errors(rows, rows, 1, variables, self.storage, lm)
-        self.bounds |= check_logits(self.derivation.logits, errors.tolist(), self.margin)
+        self.check_read_out(rows, rows, 1, variables)
 
 
 def _whole(cell: Cell) -> bool:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from softhat.io.errors import VoidError
 from softhat.proof.stock.checkpoint import StockCheckpoint
+from softhat.transformer.decoders import LlamaBlock
 
 FAMILIES = ("llama", "mistral", "qwen2")
 """What one checkpoint describes, as configurations name it."""
@@ -16,6 +18,8 @@ FAMILIES = ("llama", "mistral", "qwen2")
 @dataclass(frozen=True, kw_only=True)
 class LlamaCheckpoint(StockCheckpoint):
     """Everything that the proof reads."""
+
+    CLASSIFIER = "score"
 
     family: str
     context: int
@@ -45,4 +49,19 @@ class LlamaCheckpoint(StockCheckpoint):
 
     @property
     def blocks(self) -> int:
-        return self.blocks_under("model.layers")
+        return self.blocks_of(LlamaBlock)
+
+    def block(self, at: int) -> LlamaBlock:
+        """The matrices of a block, which has no biases."""
+        name = f"model.layers.{at}"
+        for kind in "qkvo":
+            bias = self.tensors.get(f"{name}.self_attn.{kind}_proj.bias")
+            if bias is not None and np.asarray(bias).any():
+                raise VoidError(f"{name}.self_attn.{kind}_proj.bias is not 0")
+        for kind in ("gate", "up", "down"):
+            if f"{name}.mlp.{kind}_proj.bias" in self.tensors:
+                raise VoidError(f"{name}.mlp.{kind}_proj has a bias")
+        hidden = len(self.tensor(f"{name}.mlp.gate_proj.weight"))
+        queries, keys = self.n_head * self.head_dim, self.n_kv * self.head_dim
+        shapes = LlamaBlock.shapes(self.d_model, queries, keys, hidden)
+        return self.block_of(LlamaBlock, at, shapes)

@@ -14,20 +14,21 @@ from math import exp, inf
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, PlainStream, Vector
+from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, Vector
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, values
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
-from softhat.proof.llama.dense_units import clipped, hidden_units, idle_terms
+from softhat.proof.llama.dense_units import HiddenUnits, clipped, hidden_units, idle_terms
 from softhat.proof.llama.reading import LlamaDerivation
 from softhat.proof.llama.rope import frequencies
 from softhat.proof.llama.squares import Squares, squares_off
-from softhat.proof.llama.undisguise import PlainLlama, attention, hidden
+from softhat.proof.llama.undisguise import PlainLlama
 from softhat.proof.stock.heads.digit import DigitHead
 from softhat.proof.stock.kind import Gaps, Lookup, StockHead, StockScores
 from softhat.proof.stock.rotary import ERROR, RotaryScores
 from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell
+from softhat.transformer.decoders import LlamaBlock
 from softhat.transformer.directions import Directions
 
 
@@ -45,9 +46,8 @@ class LlamaDenseBounds(DenseBounds):
         fused: bool,
         margin: float | None,
     ) -> None:
-        self.derivation, self.c, self.plain = derivation, c, plain
-        stream = PlainStream(derivation.cells, derivation.after_attention, float(c.d_model))
-        super().__init__(plain.basis, stream, fused, margin, c.d_model**0.5)
+        self.c, self.plain, d = c, plain, c.d_model
+        super().__init__(plain.basis, derivation, float(d), fused, margin, d**0.5)
         u = self.u
         if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
             raise VoidError("the directions of the residual stream are not orthonormal")
@@ -58,38 +58,28 @@ class LlamaDenseBounds(DenseBounds):
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
         self.rotary = RotaryScores(STORAGES[0], fused, frequencies(c), c.context)
-        self.logits = derivation.logits
-        self.kinds = {(head.block, head.head): head for head in derivation.heads()}
         self.queries: list[list[RowGroups]] = []
         self.keys: list[list[RowGroups]] = []
         self.extents: list[list[float]] = []
-        for at in range(c.blocks):
-            self._read_heads(at)
-        self.units = [
-            hidden_units(
-                self.u,
-                hidden(c, at),
-                hidden(plain.checkpoint, at),
-                self.derivation.blocks[at].gates,
-                units,
-                f"block {at}",
-            )
-            for at, units in enumerate(directions.units)
-        ]
+        self.units: list[HiddenUnits] = []
+        for at, units in enumerate(directions.units):
+            actual, stood_for = (x.block(at).cast(np.float64) for x in (c, plain.checkpoint))
+            self._read_heads(at, actual, stood_for)
+            gates = self.derivation.blocks[at].gates
+            self.units.append(hidden_units(u, actual, stood_for, gates, units, f"block {at}"))
 
     # What the weights are
 
-    def _read_heads(self, at: int) -> None:
+    def _read_heads(self, at: int, actual: LlamaBlock, plain: LlamaBlock) -> None:
         c, size, half = self.c, self.c.head_dim, self.c.head_dim // 2
-        actual, plain = attention(c, at), attention(self.plain.checkpoint, at)
         queries, keys, written = [], [], []
-        held = HeldValues.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.derivation.cells[at], self.size)
         self.extents.append([])
         for g, rows in enumerate(self.plain.shared_values[at]):
             # Heads that share values have all of them in every sum.
-            form = plain[2][g * size : g * size + len(rows)]
+            form = plain.value[g * size : g * size + len(rows)]
             largest = held.largest(form[:, None])
-            matrix = np.vstack([actual[2][g * size : (g + 1) * size].T, np.zeros(size)])
+            matrix = np.vstack([actual.value[g * size : (g + 1) * size].T, np.zeros(size)])
             bare = np.vstack([form.T, np.zeros(len(rows))])
             self.extents[at].append(self.extent(reading(self.u, matrix, bare, rows), largest))
         for h in range(c.n_head):
@@ -101,20 +91,20 @@ class LlamaDenseBounds(DenseBounds):
                 return np.stack([matrix[:half], matrix[half:]], axis=1)
 
             queries.append(
-                RowGroups.of(paired(turn @ actual[0][own]), paired(plain[0][own]), self.u)
+                RowGroups.of(paired(turn @ actual.query[own]), paired(plain.query[own]), self.u)
             )
             keys.append(
-                RowGroups.of(paired(turn @ actual[1][shared]), paired(plain[1][shared]), self.u)
+                RowGroups.of(paired(turn @ actual.key[shared]), paired(plain.key[shared]), self.u)
             )
             place = [g * size + p for p in self.plain.places[at][h]]
             columns = [h * size + p for p in self.plain.places[at][h]]
             written.append(
                 values(
                     self.u,
-                    np.vstack([actual[2][shared].T, np.zeros(size)]),
-                    actual[3][:, own].T,
-                    np.vstack([plain[2][place].T, np.zeros(len(place))]),
-                    plain[3][:, columns].T,
+                    np.vstack([actual.value[shared].T, np.zeros(size)]),
+                    actual.output[:, own].T,
+                    np.vstack([plain.value[place].T, np.zeros(len(place))]),
+                    plain.output[:, columns].T,
                     self.plain.values[at][h],
                 )
             )
@@ -146,7 +136,7 @@ class LlamaDenseBounds(DenseBounds):
 
     def _attended(self, at: int, before: Vector, off: Vector) -> None:
         """What heads write are bits, of size 1, and means."""
-        old, new = self.stream.cells[at], self.stream.after_attention[at]
+        old, new = self.derivation.cells[at], self.derivation.after_attention[at]
         changed = [a != b for a, b in zip(old, new, strict=True)]
         written = np.array(changed) | (off != before)
         means = np.array([isinstance(cell, MeanCell) for cell in new])
@@ -169,7 +159,7 @@ class LlamaDenseBounds(DenseBounds):
         self.squares = self.squares.clipped(len(clips) / self.d, by / self.d)
 
     def _value_sizes(self, head: StockHead | None, at: int, h: int) -> tuple[Vector, Vector]:
-        held = HeldValues.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.derivation.cells[at], self.size)
         form = self.values[at][h].reading.form.T
         varying = np.abs(form) @ held.varying
         sizes = np.abs(form @ held.constants) + varying[:, None]
@@ -215,7 +205,7 @@ class LlamaDenseBounds(DenseBounds):
         if not slow:
             return 0.0
         keys, queries = self.keys[head.block][head.head], self.queries[head.block][head.head]
-        constants = HeldValues.of(self.stream.cells[head.block], self.size).constants[:, 0]
+        constants = HeldValues.of(self.derivation.cells[head.block], self.size).constants[:, 0]
         combined = queries.form[slow, 0] @ constants @ keys.actual[slow, 0]
         whole = q[slow] * keys.whole[slow]
         turned = self.rotary.frequencies[slow] * self.c.context * (1 + ERROR)
@@ -231,7 +221,7 @@ class LlamaDenseBounds(DenseBounds):
         key: tuple[HeldValues, Vector] | None = None,
     ) -> tuple[Vector, Vector, Vector, Vector]:
         """Of each rotary pair: the size of the plain query, its error, and those of the key."""
-        held = HeldValues.of(self.stream.cells[at], self.size)
+        held = HeldValues.of(self.derivation.cells[at], self.size)
         keys, keys_off = (held, off) if key is None else key
         query = read(self, self.queries[at][h], held, off, norm)
         return (*query, *read(self, self.keys[at][h], keys, keys_off, norm))
@@ -258,7 +248,7 @@ class LlamaDenseBounds(DenseBounds):
         """What keys hold that a head with constant queries does not rule out, and their errors: the
         bit by which it rules out has one of its two values there; and a gate's bit is exact where
         it keeps the one with which it starts."""
-        cells = list(self.stream.cells[head.block])
+        cells = list(self.derivation.cells[head.block])
         constants = HeldValues.of(cells, self.size).constants[:, 0]
         queries, keys = self.queries[head.block][head.head], self.keys[head.block][head.head]
         weights = np.zeros(self.variables)
@@ -269,7 +259,7 @@ class LlamaDenseBounds(DenseBounds):
         exact = off.copy()
         # What rules out is worth more than a ruled-out key lies below all others.
         for p in np.flatnonzero(2.01 * np.abs(weights) >= head.clear).tolist():
-            start = self.stream.cells[0][p]
+            start = self.derivation.cells[0][p]
             if isinstance(cells[p], BitCell):
                 free = -1.0 if weights[p] < 0 else 1.0
                 cells[p] = ConstantCell(free, -1.0)
@@ -279,7 +269,7 @@ class LlamaDenseBounds(DenseBounds):
 
     def _gated(self, p: int) -> bool:
         """A variable is a constant until a gate writes it (a head's output is never exact)."""
-        stages = zip(self.stream.after_attention, self.stream.cells[1:], strict=True)
+        stages = zip(self.derivation.after_attention, self.derivation.cells[1:], strict=True)
         return any(isinstance(a[p], ConstantCell) and isinstance(b[p], BitCell) for a, b in stages)
 
     def _uneven(self, head: StockHead, off: Vector, norm: NormError) -> float:
@@ -289,7 +279,7 @@ class LlamaDenseBounds(DenseBounds):
 
     def _clips(self, at: int, off: Vector, norm: NormError) -> dict[int, list[ClipTerm]]:
         clips: dict[int, list[ClipTerm]] = {}
-        held = HeldValues.of(self.stream.after_attention[at], self.size)
+        held = HeldValues.of(self.derivation.after_attention[at], self.size)
         for clip in self.units[at].clips:
             clips.setdefault(clip.gate.target, []).append(clipped(self, clip, held, off, norm))
         return clips
@@ -298,9 +288,10 @@ class LlamaDenseBounds(DenseBounds):
         return idle_terms(self, self.units[at])
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
-        name = "lm_head.weight" if self.c.head == "lm" else "score.weight"
-        plain = self.plain.checkpoint.tensor(name).astype(np.float64)
-        return self.c.tensor(name).astype(np.float64), plain, self.plain.scale
+        rows, plain = (
+            c.tensor(c.readout).astype(np.float64) for c in (self.c, self.plain.checkpoint)
+        )
+        return rows, plain, self.plain.scale
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -359,7 +350,7 @@ class DenseTurnedScores(StockScores):
         everywhere = 2 * self.kernel.roundings(self.keys)
         if not isinstance(head, DigitHead):
             return everywhere
-        held = HeldValues.of(bounds.stream.cells[at], bounds.size)
+        held = HeldValues.of(bounds.derivation.cells[at], bounds.size)
         own = HeldValues(held.constants[:, [0, 0]], held.varying)
         uneven = bounds.score_error(head, self.off, self.norm, (own, self.off))
         need(uneven < 0.5, f"{head.kind} heads: scores may be off too far")

@@ -14,11 +14,10 @@ from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import SECOND, U, need
+from softhat.transformer.decoders import LlamaBlock
 from softhat.transformer.directions import Units
 
 Vector = NDArray[np.float64]
-Hidden = tuple[Matrix, Matrix, Matrix]
-"""Gates, factors and outgoing weights, a row a unit."""
 SILU = 10 * U
 """Relative error of silu, four units in the last place, and of the product with it."""
 FACTOR = 1.05
@@ -67,16 +66,16 @@ class HiddenUnits:
 
 def hidden_units(
     u: Matrix,
-    actual: Hidden,
-    plain: Hidden,
+    actual: LlamaBlock,
+    plain: LlamaBlock,
     gates: Sequence[Gate],
     units: Units,
     where: str,
 ) -> HiddenUnits:
     """The gates with the units that share their work, and the groups that cancel."""
     scale = units.factor.astype(np.float64)[:, None]
-    gate, up, down = actual[0], actual[1] / scale, actual[2] * scale
-    form, factor_form, out_form = plain
+    gate, up, down = actual.gate, actual.up / scale, actual.down.T * scale
+    form, factor_form, out_form = plain.gate, plain.up, plain.down.T
     members: dict[int, list[int]] = {}
     for unit, side in enumerate(units.part.tolist()):
         members.setdefault(side, []).append(unit)

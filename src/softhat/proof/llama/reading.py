@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
@@ -21,6 +20,7 @@ from softhat.proof.stock.derivation import derive as derived
 from softhat.proof.stock.gates import Unit
 from softhat.proof.stock.kind import HeadForms, is_read
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, Form, forms, of_tokens
+from softhat.transformer.decoders import LlamaBlock
 
 LARGE = 256
 """Heads of this size have rows for the digits of a recall."""
@@ -28,19 +28,6 @@ MOST_CONTEXT = 1 << 20
 """Every distance is tabulated."""
 LEAST_LOGIT = 1e-4
 """Logits stay far from 0 in every format."""
-
-
-@dataclass(frozen=True)
-class LlamaBlock:
-    """A block's matrices, outputs first."""
-
-    query: Array
-    key: Array
-    value: Array
-    output: Array
-    gate: Array
-    up: Array
-    down: Array
 
 
 LlamaDerivation = Derivation[LlamaCheckpoint, LlamaBlock]
@@ -110,25 +97,7 @@ class LlamaReading(Architecture[LlamaCheckpoint, LlamaBlock]):
             raise VoidError("the mean square of the residual is not 1 at every position")
 
     def matrices(self, at: int) -> LlamaBlock:
-        c, d, name = self.checkpoint, self.checkpoint.d_model, f"model.layers.{at}"
-        wide, narrow = c.n_head * c.head_dim, c.n_kv * c.head_dim
-        hidden = len(c.tensor(f"{name}.mlp.gate_proj.weight"))
-        for kind in "qkvo":
-            bias = c.tensors.get(f"{name}.self_attn.{kind}_proj.bias")
-            if bias is not None and np.asarray(bias).any():
-                raise VoidError(f"{name}.self_attn.{kind}_proj.bias is not 0")
-        for kind in ("gate", "up", "down"):
-            if f"{name}.mlp.{kind}_proj.bias" in c.tensors:
-                raise VoidError(f"{name}.mlp.{kind}_proj has a bias")
-        return LlamaBlock(
-            c.tensor(f"{name}.self_attn.q_proj.weight", wide, d),
-            c.tensor(f"{name}.self_attn.k_proj.weight", narrow, d),
-            c.tensor(f"{name}.self_attn.v_proj.weight", narrow, d),
-            c.tensor(f"{name}.self_attn.o_proj.weight", d, wide),
-            c.tensor(f"{name}.mlp.gate_proj.weight", hidden, d),
-            c.tensor(f"{name}.mlp.up_proj.weight", hidden, d),
-            c.tensor(f"{name}.mlp.down_proj.weight", d, hidden),
-        )
+        return self.checkpoint.block(at)
 
     def head(self, block: LlamaBlock, at: int, h: int, number: int) -> PlacedHead | None:
         c, where = self.checkpoint, f"block {at}, head {h}"
@@ -184,11 +153,7 @@ class LlamaReading(Architecture[LlamaCheckpoint, LlamaBlock]):
         return units, outgoing
 
     def logits(self) -> tuple[list[Form], bool]:
-        c = self.checkpoint
-        weight = c.tensor("lm_head.weight" if c.head == "lm" else "score.weight")
-        if weight.ndim != 2 or weight.shape[1] != c.d_model:
-            raise VoidError("the read-out does not read the residual stream")
-        biased = c.head != "lm" and bool(c.tensor("score.bias", len(weight)).any())
+        weight, biased = self.checkpoint.logits()
         return forms_of(weight), biased
 
 

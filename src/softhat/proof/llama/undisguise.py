@@ -18,6 +18,7 @@ from softhat.proof.dense.sharing import sharing
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.checkpoint import Array
+from softhat.transformer.decoders import LlamaBlock
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
 
@@ -57,22 +58,20 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
         changed |= block.output.any(axis=1) | written.any(axis=1)
     constants = Constants.of(embedding, c, ~changed)
     for at, (block, (gate, up, down)) in enumerate(zip(heads, sides, strict=True)):
-        matrices = {
-            "self_attn.q": constants.gathered(block.query, pair_norms(block.query, c.head_dim)),
-            "self_attn.k": constants.gathered(block.key, pair_norms(block.key, c.head_dim)),
-            "self_attn.v": block.value,
-            "self_attn.o": block.output,
-            "mlp.gate": constants.gathered(gate, row_norms(gate)),
-            "mlp.up": constants.gathered(up, row_norms(up)),
-            "mlp.down": down,
-        }
-        for kind, matrix in matrices.items():
-            tensors[f"model.layers.{at}.{kind}_proj.weight"] = as_float32(matrix)
+        plain = LlamaBlock(
+            query=constants.gathered(block.query, pair_norms(block.query, c.head_dim)),
+            key=constants.gathered(block.key, pair_norms(block.key, c.head_dim)),
+            value=block.value,
+            output=block.output,
+            gate=constants.gathered(gate, row_norms(gate)),
+            up=constants.gathered(up, row_norms(up)),
+            down=down,
+        )
+        tensors |= {name: as_float32(matrix) for name, matrix in plain.tensors(at).items()}
     # Norms and biases are no part of a basis: they stay what they are.
     tensors |= {n: t for n, t in c.tensors.items() if "norm" in n or n.endswith(".bias")}
-    last = "lm_head.weight" if c.head == "lm" else "score.weight"
-    readout, scale = read_logits(c.tensor(last), basis, c.weights is None)
-    tensors[last] = as_float32(readout)
+    readout, scale = read_logits(c.tensor(c.readout), basis, c.weights is None)
+    tensors[c.readout] = as_float32(readout)
     return PlainLlama(
         checkpoint=replace(c, tensors=tensors),
         basis=basis,
@@ -200,7 +199,8 @@ class _Heads:
     def _read(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
         """Queries and keys along the directions, and plain values and outputs."""
         c, size = self.c, self.c.head_dim
-        query, key, value, output = attention(c, self.at)
+        block = c.block(self.at).cast(np.float64)
+        query, key, value, output = block.query, block.key, block.value, block.output
         plain = [np.zeros_like(matrix) for matrix in (query, key, value, output)]
         for h in range(c.n_head):
             g = h // self.shared
@@ -219,30 +219,6 @@ class _Heads:
         return plain[0], plain[1], plain[2], plain[3]
 
 
-def attention(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Queries, keys, values and outputs of a block."""
-    d, name = c.d_model, f"model.layers.{at}.self_attn"
-    wide, narrow = c.n_head * c.head_dim, c.n_kv * c.head_dim
-    return (
-        c.tensor(f"{name}.q_proj.weight", wide, d).astype(np.float64),
-        c.tensor(f"{name}.k_proj.weight", narrow, d).astype(np.float64),
-        c.tensor(f"{name}.v_proj.weight", narrow, d).astype(np.float64),
-        c.tensor(f"{name}.o_proj.weight", d, wide).astype(np.float64),
-    )
-
-
-def hidden(c: LlamaCheckpoint, at: int) -> tuple[Matrix, Matrix, Matrix]:
-    """What gates, factors and outgoing weights of a block's hidden units are, a row a unit."""
-    name = f"model.layers.{at}.mlp"
-    units = len(c.tensor(f"{name}.gate_proj.weight"))
-    gate = c.tensor(f"{name}.gate_proj.weight", units, c.d_model).astype(np.float64)
-    return (
-        gate,
-        c.tensor(f"{name}.up_proj.weight", len(gate), c.d_model).astype(np.float64),
-        c.tensor(f"{name}.down_proj.weight", c.d_model, len(gate)).astype(np.float64).T,
-    )
-
-
 def pair_norms(rows: Matrix, size: int) -> Matrix:
     """Of each row of heads of that size, the norm of its rotary pair."""
     squares = (rows**2).sum(axis=1).reshape(-1, 2, size // 2).sum(axis=1, keepdims=True)
@@ -254,7 +230,7 @@ def _sides(
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of what units that share one read, along the
     directions, and what they write, plain."""
-    gate, up, down = hidden(c, at)
-    shared = sharing(units, len(gate), at)
-    up = up / shared.factor[:, None]
-    return shared.mean(gate) @ basis, shared.mean(up) @ basis, along(shared.total(down), basis).T
+    block = c.block(at).cast(np.float64)
+    shared = sharing(units, len(block.gate), at)
+    gate, up = shared.mean(block.gate), shared.mean(block.up / shared.factor[:, None])
+    return gate @ basis, up @ basis, along(shared.total(block.down.T), basis).T

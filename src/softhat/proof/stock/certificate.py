@@ -17,6 +17,7 @@ from softhat.logic.sources import Weights
 from softhat.numerics.kernels import SDPA
 from softhat.proof.document import document
 from softhat.proof.stock.automata import Claimed
+from softhat.proof.stock.plain_bounds import PlainBounds
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.void import UNPROVED, reason_of
 from softhat.transformer.directions import Directions
@@ -170,16 +171,6 @@ class LengthBounds(Protocol):
     def check(self, n: int) -> None: ...
 
 
-class PlainBounds(Protocol):
-    """The same, where most of what is checked does not depend on the length."""
-
-    bounds: dict[str, float]
-
-    def check(self) -> None: ...
-
-    def check_length(self, n: int) -> None: ...
-
-
 class Proved(Protocol):
     """What every architecture's checkpoint has."""
 
@@ -219,7 +210,7 @@ class Prover(ABC, Generic[C]):
     def arithmetic(self) -> tuple[list[str], list[str]]:
         """What is taken for granted of the software: of its sums, and of all but attention."""
 
-    def longest(self, bounds: PlainBounds) -> FormatVerdict:
+    def longest(self, bounds: PlainBounds[Any, Any]) -> FormatVerdict:
         most = self.checkpoint.context - 1
         return longest(bounds.check_length, most, bounds.bounds, bounds.check)
 

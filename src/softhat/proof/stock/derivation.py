@@ -77,6 +77,8 @@ class Architecture(ABC, Generic[C, M]):
     checkpoint: C
     context: int
     blocks: int
+    reuse: bool = False
+    """Its bounds add up what a variable is off by, so one may be used again."""
 
     @abstractmethod
     def check_shape(self) -> None: ...
@@ -137,7 +139,9 @@ def derive(architecture: Architecture[C, M], formulas: Mapping[str, Claimed]) ->
                     digits.add(place)
         derived.after_attention.append(attended)
         units, outgoing = architecture.hidden(block.matrices, attended, at)
-        cells, block.gates = feed_forward(units, outgoing, attended, digits, atoms, at)
+        cells, block.gates = feed_forward(
+            units, outgoing, attended, digits, atoms, at, architecture.reuse
+        )
         derived.blocks.append(block)
         derived.cells.append(cells)
     readout = Readout(cells, atoms, claims, formulas, architecture.least_logit)

@@ -5,18 +5,23 @@
 z is largest where all literals hold, and smaller by at least the *step* where one fails. So the
 bit, which starts at ∓1, moves to ±1 exactly where a term holds, and its square stays 1. act is relu
 or something near it; SwiGLU's second factor is 1.
+
+A variable may be used again: gates that hold exactly where its bit does take 2 off, and those of
+the next bit add 2; or gates that hold where a raw output ±A does take 2A off, and it waits for a
+head again. What the old value was off by stays, so only bounds that add up may allow it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
+from softhat.proof.boolean import Space
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.variables import (
     LEVEL,
@@ -48,6 +53,8 @@ class Gate:
     out: float
     never: bool
     """It holds nowhere: a literal of it is false at all positions. Then `fails` is all there is."""
+    clears: bool
+    """It takes off what its target held before."""
 
 
 def feed_forward(
@@ -57,10 +64,11 @@ def feed_forward(
     digits: set[int],
     atoms: BoundedAtoms,
     block: int,
+    reuse: bool,
 ) -> tuple[list[Cell], list[Gate]]:
     """The variables after a block's feed-forward, and its gates. `outgoing` is (units, variables);
     `digits` are the variables that are digits of the position: a gate of those alone is a table of
-    the position."""
+    the position. `reuse`: variables may be used again."""
     where = f"block {block}: the feed-forward"
     by_target: dict[int, dict[Literals, list[int]]] = {}
     for number, (reads, _) in units.items():
@@ -83,9 +91,19 @@ def feed_forward(
         )
         overlap = f"{where} adds two terms that can both hold to variable {target}"
         function, signs = space.false, set()
+        cleared, held = space.false, cells[target]
+        again = reuse and isinstance(held, BitCell | RawCell)
         holds = np.zeros(atoms.most + 1, bool)
         for both in groups.values():
             sign, gate, literals = _clip(target, both, units, outgoing, cells, where)
+            if again and sign < 0:
+                gate = replace(gate, clears=True)
+                gates.append(gate)
+                term = _term(space, cells, gate, literals)
+                if space.both(cleared, term) != space.false:
+                    raise VoidError(overlap)
+                cleared = space.either(cleared, term)
+                continue
             signs.add(sign)
             gates.append(gate)
             if positional and literals and not gate.never:
@@ -94,10 +112,7 @@ def feed_forward(
                     raise VoidError(overlap)
                 holds |= at
                 continue
-            term = space.false
-            if not gate.never:
-                functions = [(function_of(cells[p]), s) for p, s in literals]
-                term = space.every([f if s > 0 else space.negation(f) for f, s in functions])
+            term = _term(space, cells, gate, literals)
             if space.both(function, term) != space.false:
                 raise VoidError(overlap)
             function = space.either(function, term)
@@ -106,13 +121,31 @@ def feed_forward(
                 raise VoidError(overlap)
             if function == space.false:
                 function = atoms.table(holds[1:], LEVEL)
-        if signs == {1} and cells[target] == ConstantCell(-1.0, -1.0):
+        if again:
+            if cleared != function_of(held):
+                raise VoidError(f"{where} does not take off what variable {target} holds")
+            match held:
+                case BitCell() if signs:
+                    after[target] = BitCell(function)
+                case RawCell(amplitude=amplitude) if not signs:
+                    after[target] = ConstantCell(-amplitude, -amplitude)
+                case _:
+                    raise VoidError(f"{where} writes variable {target} for no gate and no head")
+        elif signs == {1} and held == ConstantCell(-1.0, -1.0):
             after[target] = BitCell(function)
-        elif signs == {-1} and cells[target] == ConstantCell(1.0, -1.0):
+        elif signs == {-1} and held == ConstantCell(1.0, -1.0):
             after[target] = BitCell(space.negation(function))
         else:
             raise VoidError(f"{where} writes variable {target}, which does not wait for a gate")
     return after, gates
+
+
+def _term(space: Space, cells: list[Cell], gate: Gate, literals: list[tuple[int, int]]) -> int:
+    """Where a gate holds."""
+    if gate.never:
+        return space.false
+    functions = [(function_of(cells[p]), s) for p, s in literals]
+    return space.every([f if s > 0 else space.negation(f) for f, s in functions])
 
 
 def _table(cell: Cell) -> NDArray[np.float64]:
@@ -134,8 +167,10 @@ def _clip(
     first, second = sorted(both, key=lambda number: -units[number][1])
     (reads, b1), (_, b2) = units[first], units[second]
     out = float(outgoing[first, target])
-    if outgoing[second, target] != -out or b1 <= b2 or abs(Fraction(out)) * (b1 - b2) != 2:
-        raise VoidError(f"{where} has two units that do not clip between 0 and 2")
+    held = cells[target]
+    height = 2 * Fraction(held.amplitude) if isinstance(held, RawCell) else Fraction(2)
+    if outgoing[second, target] != -out or b1 <= b2 or abs(Fraction(out)) * (b1 - b2) != height:
+        raise VoidError(f"{where} has two units that do not clip between 0 and {float(height):g}")
     parts = split(Form(dict(reads), 0.0), cells)
     top, bos = parts.ordinary, parts.bos
     steps: list[Fraction] = []
@@ -160,4 +195,4 @@ def _clip(
     if fails > 0 or (low <= 0 and not never):
         raise VoidError(f"{where} has a clip that does not separate its sums, or not <bos>")
     numbers = (float(low), float(high), float(fails), abs(out))
-    return (1 if out > 0 else -1), Gate(target, (first, second), *numbers, never), literals
+    return (1 if out > 0 else -1), Gate(target, (first, second), *numbers, never, False), literals

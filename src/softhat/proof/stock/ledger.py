@@ -21,24 +21,19 @@ Array = NDArray[np.float32]
 
 def check_gpt2(c: GPT2Checkpoint) -> None:
     """Every non-zero weight of heads and units is read by something."""
-    d, size = c.d_model, c.d_head
+    size = c.d_head
     for at in range(c.blocks):
-        name = f"transformer.h.{at}"
-        read = _some(c.tensor(f"{name}.attn.c_attn.weight", d, 3 * d), 0)
-        read |= c.tensor(f"{name}.attn.c_attn.bias", 3 * d) != 0
-        query, key, value = read[:d], read[d : 2 * d], read[2 * d :]
-        written = _some(c.tensor(f"{name}.attn.c_proj.weight", d, d), 1)
+        block = c.block(at)
+        query, key, value = np.split(_some(block.c_attn, 0) | (block.c_attn_bias != 0), 3)
+        written = _some(block.attn_proj, 1)
         for h in range(c.n_head):
             own = slice(h * size, (h + 1) * size)
             where = f"block {at}, head {h}"
             _same(query[own], key[own], f"{where}: a dimension of queries or keys")
             _same(value[own] & written[own], value[own], f"{where}: a value")
             _same(value[own] & written[own], written[own], f"{where}: an output")
-        hidden = int(c.tensor(f"{name}.mlp.c_fc.bias").shape[0])
-        into = _some(c.tensor(f"{name}.mlp.c_fc.weight", d, hidden), 0)
-        into |= c.tensor(f"{name}.mlp.c_fc.bias", hidden) != 0
-        out = _some(c.tensor(f"{name}.mlp.c_proj.weight", hidden, d), 1)
-        _same(into, out, f"block {at}: a unit")
+        into = _some(block.c_fc, 0) | (block.c_fc_bias != 0)
+        _same(into, _some(block.mlp_proj, 1), f"block {at}: a unit")
 
 
 def check_llama(c: LlamaCheckpoint) -> None:
@@ -48,26 +43,20 @@ def check_llama(c: LlamaCheckpoint) -> None:
         raise VoidError(f"{c.n_head} heads do not share {c.n_kv} heads of keys and values")
     size, half, heads = c.head_dim, c.head_dim // 2, c.n_head // c.n_kv
     for at in range(c.blocks):
-        name = f"model.layers.{at}"
-
-        def rows(kind: str, groups: int, name: str = name) -> NDArray[np.bool_]:
-            shape = (c.n_kv * groups * size, c.d_model)
-            weight = c.tensor(f"{name}.self_attn.{kind}_proj.weight", *shape)
-            return _some(weight, 1).reshape(c.n_kv, groups, size)
-
-        query, key, value = rows("q", heads), rows("k", 1)[:, 0], rows("v", 1)[:, 0]
-        output = _some(c.tensor(f"{name}.self_attn.o_proj.weight", c.d_model, c.n_head * size), 0)
-        written = np.asarray(output.reshape(c.n_kv, heads, size).any(axis=1))
+        block = c.block(at)
+        key, value = (_some(rows, 1).reshape(c.n_kv, size) for rows in (block.key, block.value))
+        asked, written = (
+            np.asarray(used.reshape(c.n_kv, heads, size).any(axis=1))
+            for used in (_some(block.query, 1), _some(block.output, 0))
+        )
         # Two dimensions turn together: either of them may read the other's.
-        asked = np.asarray(query.any(axis=1))
         queries, keys = (turned[:, :half] | turned[:, half:] for turned in (asked, key))
         _same(queries, keys, f"block {at}: a dimension of queries or keys")
         _same(value & written, value, f"block {at}: a value")
         _same(value & written, written, f"block {at}: an output")
-        gate = _some(c.tensor(f"{name}.mlp.gate_proj.weight"), 1)
-        up = _some(c.tensor(f"{name}.mlp.up_proj.weight"), 1)
-        _same(gate, up, f"block {at}: a unit")
-        _same(up, _some(c.tensor(f"{name}.mlp.down_proj.weight"), 0), f"block {at}: a unit")
+        up = _some(block.up, 1)
+        _same(_some(block.gate, 1), up, f"block {at}: a unit")
+        _same(up, _some(block.down, 0), f"block {at}: a unit")
 
 
 def _some(array: Array, axis: int) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ at `<bos>`, what a head returned, or a mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,7 +48,8 @@ class BitCell:
 
 @dataclass(frozen=True, slots=True)
 class RawCell:
-    """±`amplitude`, up to the error of head `head` (numbered over all blocks)."""
+    """±`amplitude`, up to the error of head `head` (numbered over all blocks). At `<bos>` it is
+    -`amplitude`: a head sees only `<bos>` there, whose value is 0."""
 
     function: int
     amplitude: float
@@ -159,6 +161,12 @@ def literal(form: Form, cells: list[Cell], atoms: BoundedAtoms, where: str) -> i
         raise VoidError(f"{where} is not a stored bit or the negation of one")
     function = function_of(cells[p])
     return function if w > 0 else space.negation(function)
+
+
+def only_at_bos(cells: Sequence[Cell]) -> list[int]:
+    """The variables that are exactly 0 except at `<bos>`."""
+    constants = ((p, cell) for p, cell in enumerate(cells) if isinstance(cell, ConstantCell))
+    return [p for p, cell in constants if cell.ordinary == 0]
 
 
 def magnitude(cell: Cell) -> float:

@@ -7,6 +7,9 @@ threads it has: the same seed gives the same bytes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +22,43 @@ from softhat.program.draft import Draft
 from softhat.program.heads import Sign
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, moved
-from softhat.transformer.directions import Units
+from softhat.transformer.directions import Directions, Units
 
 Array = NDArray[np.float64]
 DISTRACTORS = 2
 """Formulas that are computed in the same trunk and read by nobody. Means of counts drown in what
 others round, so beside them there is one distractor, of the first block."""
 TRIES = 64
+
+
+@dataclass(frozen=True)
+class Disguise(ABC):
+    """A trunk in a random basis: where it has put what the plain trunk's numbers name."""
+
+    residual: Array
+    """The directions of variables before they were rounded, (variables, d_model)."""
+    directions: Directions
+    """What is claimed of all this, rounded, in the format of `directions.safetensors`."""
+
+    @abstractmethod
+    def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Read-out rows over the trunk's coordinates as rows over the new basis."""
+
+    @abstractmethod
+    def variable(self, coordinate: int) -> int | None:
+        """The variable that a coordinate is labelled as; None if another coordinate is."""
+
+    @abstractmethod
+    def direction(self, coordinate: int) -> Array:
+        """The direction of the residual stream that was a coordinate."""
+
+    @abstractmethod
+    def head_place(self, layer: int, head: int) -> int:
+        """The number that a head has now."""
+
+    @abstractmethod
+    def value_rows(self, layer: int, head: int) -> Array:
+        """The directions of a head's values, a row each."""
 
 
 def product(a: Array, b: Array) -> Array:
@@ -74,6 +107,20 @@ def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
         factor.astype(np.float32),
         np.array(share, np.float64)[order].astype(np.float32),
     )
+
+
+def over_units(
+    units: Units, sides: Sequence[Array], idle: Mapping[int, Sequence[Any]]
+) -> tuple[Array, Array, Array, Array]:
+    """The three parts of hidden units, a row each: those of their side of a clip, or of the group
+    that cancels. Last, the units' factors; what is written, the third, has its share over that."""
+    parts = [
+        np.array([rows[k] if k >= 0 else idle[k][at] for k in units.part.tolist()])
+        for at, rows in enumerate(sides)
+    ]
+    factor = units.factor.astype(np.float64)
+    written = (units.share.astype(np.float64) / factor)[:, None] * parts[2]
+    return parts[0], parts[1], written, factor
 
 
 def _shares(rng: np.random.Generator, count: int, total: float) -> Array:

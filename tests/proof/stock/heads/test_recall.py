@@ -19,7 +19,7 @@ from softhat.proof.stock.heads.recall import read_recall
 from softhat.proof.stock.variables import BitCell, ConstantCell, Form, TableCell
 from tests.export.stock_models import answers, stated, stock
 from tests.proof.stock.attack import attack
-from tests.slices import every
+from tests.slices import every, sizes
 from tests.transformer.lowering.suite import expected
 
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
@@ -67,8 +67,9 @@ def test_contexts_of_4096(text: str, target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", EXPORTS)
-def test_no_changed_head_is_certified_and_wrong(target: str, tmp_path: Path) -> None:
-    attacked(tmp_path, target, 30)
+@pytest.mark.parametrize("count", sizes(15, 30))
+def test_no_changed_head_is_certified_and_wrong(target: str, tmp_path: Path, count: int) -> None:
+    attacked(tmp_path, target, count)
 
 
 @pytest.mark.full

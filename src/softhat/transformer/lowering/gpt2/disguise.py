@@ -18,11 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.transformer.decoders import GPT2Block, norm_names
 from softhat.transformer.directions import Directions, HeadBasis, Units
 from softhat.transformer.lowering.disguise import (
     Array,
+    Disguise,
     as_float32,
     orthonormal,
+    over_units,
     product,
     seeded,
     spare_units,
@@ -40,43 +43,34 @@ IDLE = 0.02
 
 
 @dataclass(frozen=True)
-class Disguised:
-    """A trunk's tensors in a random basis, and the basis."""
+class DisguisedGPT2(Disguise):
+    """A trunk's tensors in a random basis: a variable is a pair, which holds +v and -v."""
 
-    d_model: int
     n_head: int
     tensors: dict[str, NDArray[np.float32]]
-    directions: Directions
     head_places: tuple[tuple[int, ...], ...]
     """Where head h of a block went."""
-    residual: Array
-    """The directions û_p before they were rounded, (variables, d_model)."""
 
     def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Read-out rows over pairs as rows over the new basis."""
         return as_float32(product(_forms(matrix.T, len(self.residual)).T, self.residual))
 
     def variable(self, coordinate: int) -> int | None:
-        """The pair of a coordinate, for its first half, as far as pairs are used."""
         at, half = divmod(coordinate, 2)
         return None if half or at >= len(self.residual) else at
 
     def direction(self, coordinate: int) -> Array:
-        """What was a coordinate: a pair holds +v and -v."""
         row: Array = self.residual[coordinate // 2]
         return -row if coordinate % 2 else row
 
     def head_place(self, layer: int, head: int) -> int:
-        """The number that a head has now."""
         return self.head_places[layer][head]
 
     def value_rows(self, layer: int, head: int) -> Array:
-        """The directions of a head's values, a row each."""
         place = self.head_places[layer][head]
         return self.directions.heads[layer][place].value.astype(np.float64)
 
 
-def disguise(trunk: Trunk, seed: int) -> Disguised:
+def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
     """A trunk of a dense layout, disguised."""
     layout = trunk.layout
     used, d_head = layout.used, layout.d_head
@@ -92,9 +86,9 @@ def disguise(trunk: Trunk, seed: int) -> Disguised:
         "transformer.wte.weight": as_float32(product(tokens, basis)),
         "transformer.wpe.weight": as_float32(product(positions, basis)),
     }
-    for name in _norms(len(trunk.blocks)):
-        tensors[f"transformer.{name}.weight"] = np.full(d, gain, np.float32)
-        tensors[f"transformer.{name}.bias"] = np.zeros(d, np.float32)
+    for name in norm_names(len(trunk.blocks)):
+        tensors[f"{name}.weight"] = np.full(d, gain, np.float32)
+        tensors[f"{name}.bias"] = np.zeros(d, np.float32)
     hidden = spare_units(max(2 * len(block.gates) for block in trunk.blocks))
     heads, units, places = [], [], []
     for at, block in enumerate(trunk.blocks):
@@ -115,24 +109,15 @@ def disguise(trunk: Trunk, seed: int) -> Disguised:
             proj[h * d_head : (h + 1) * d_head] = head.writing
             bases.append(head.basis)
         places.append(tuple(int(order[h]) for h in range(count)))
-        name = f"transformer.h.{at}"
-        neurons, tensor = _neurons(rng, block, hidden, used, basis, ones)
-        parts = {
-            "attn.c_attn": (attn, bias),
-            "attn.c_proj": (proj, np.zeros(d)),
-            **tensor,
-        }
-        for part_name, (matrix, offset) in parts.items():
-            tensors[f"{name}.{part_name}.weight"] = as_float32(matrix)
-            tensors[f"{name}.{part_name}.bias"] = as_float32(offset)
+        neurons, parts = _neurons(rng, block, hidden, used, basis, ones)
+        turned = GPT2Block(attn, bias, proj, *parts)
+        tensors |= {name: as_float32(matrix) for name, matrix in turned.tensors(at).items()}
+        for name in ("attn.c_proj.bias", "mlp.c_proj.bias"):
+            tensors[f"{GPT2Block.PREFIX}.{at}.{name}"] = np.zeros(d, np.float32)
         heads.append(tuple(bases))
         units.append(neurons)
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return Disguised(d, n_head, tensors, directions, tuple(places), basis)
-
-
-def _norms(blocks: int) -> list[str]:
-    return [f"h.{at}.ln_{k}" for at in range(blocks) for k in (1, 2)] + ["ln_f"]
+    return DisguisedGPT2(basis, directions, n_head, tensors, tuple(places))
 
 
 def _pairs(table: NDArray[np.float32], used: int) -> Array:
@@ -238,15 +223,15 @@ def _read(
 
 def _neurons(
     rng: np.random.Generator, block: GPT2Matrices, hidden: int, used: int, basis: Array, ones: Array
-) -> tuple[Units, dict[str, tuple[Array, Array]]]:
-    """A block's clips, split and permuted, and neurons that cancel."""
+) -> tuple[Units, tuple[Array, Array, Array]]:
+    """A block's clips, split and permuted, and neurons that cancel: what they read, with a bias,
+    and what they write."""
     sides = 2 * len(block.gates)
     units = split_units(rng, sides, hidden)
     d = basis.shape[1]
     into = product(_forms(block.c_fc[:, :sides], used).T, basis)
     bias = block.c_fc_bias[:sides].astype(np.float64)
     out = product(_pairs(block.mlp_proj[:sides], used), basis)
-    matrix, offset, writing = np.zeros((d, hidden)), np.zeros(hidden), np.zeros((hidden, d))
     idle = {
         int(group): (
             rng.standard_normal(d) * d**-0.5,
@@ -255,11 +240,5 @@ def _neurons(
         )
         for group in np.unique(units.part[units.part < 0])
     }
-    for u in range(hidden):
-        side = int(units.part[u])
-        reads, shift, writes = (into[side], bias[side], out[side]) if side >= 0 else idle[side]
-        factor = float(units.factor[u])
-        matrix[:, u] = factor * reads
-        offset[u] = factor * shift
-        writing[u] = float(units.share[u]) / factor * writes
-    return units, {"mlp.c_fc": (matrix, offset), "mlp.c_proj": (writing, np.zeros(d))}
+    reads, shifts, writes, factor = over_units(units, (into, bias, out), idle)
+    return units, ((factor[:, None] * reads).T, factor * shifts, writes)

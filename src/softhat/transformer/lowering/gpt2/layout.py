@@ -13,6 +13,10 @@ digits go; what is left goes into LayerNorm's weight.
 
 Positions are the ±1 bits of their binary expansion: norm constant, exact in every format.
 
+Where *reuse* is asked for, a pair whose bit or raw output is read no more takes the next one: the
+feed-forward layer takes off again what stood there. So the pairs of a program of many rounds are
+those of one round.
+
 A *dense* layout is for a basis in which no coordinate is a variable's own (`disguise`), and for
 float32 alone: rounding then hits every direction in proportion to the whole norm, so raw outputs
 and means are as large as LayerNorm allows, and there are neither pads nor trims.
@@ -20,14 +24,15 @@ and means are as large as LayerNorm allows, and there are neither pads nor trims
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from softhat.io.errors import SofthatError
 from softhat.program.heads import Recall
 from softhat.program.narrow import narrowed
-from softhat.program.registers import Register, stored_layers
-from softhat.program.schedule import schedule
+from softhat.program.registers import Register, allocate, stored_layers
+from softhat.program.schedule import Schedule, schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.stock import plan
@@ -63,6 +68,10 @@ class Layout(plan.StockLayout):
     amplitude: float
     """A: a raw Boolean output is ±A."""
     d_head: int
+    reuse: bool
+    """Pairs are used again."""
+    clears: tuple[tuple[Register, ...], ...]
+    """What the feed-forward of each block takes off a pair that is used again."""
 
     @property
     def d_model(self) -> int:
@@ -76,8 +85,8 @@ class Layout(plan.StockLayout):
     @property
     def variance(self) -> float:
         """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
-        outputs = sum(len(head.signals) for block in self.heads for head in block)
-        raws = outputs - len(self.counts)  # each count has a mean and a Sign
+        outputs = {self.pair[to] for block in self.heads for head in block for to in head.targets}
+        raws = len(outputs) - len(self.counts)  # each count has a mean and a Sign
         surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
         return 1.0 + 2 * surplus / self.d_model
 
@@ -87,8 +96,15 @@ class Layout(plan.StockLayout):
         return max(1, len(self.heads))
 
 
-def lay_out(program: Program, context: int, dense: bool = False, steady: bool = False) -> Layout:
-    """Schedule a decoder's program for the blocks of GPT-2 and give everything its place."""
+def lay_out(
+    program: Program,
+    context: int,
+    dense: bool = False,
+    steady: bool = False,
+    reuse: bool = False,
+) -> Layout:
+    """Schedule a decoder's program for the blocks of GPT-2 and give everything its place. With
+    `reuse` pairs are used again, where the program lets them."""
     program = spelled_out(program) if dense else gathered(program)
     program = told_by_positions(plan.with_position_inputs(program), context)
     program = narrowed(program, WIDEST)
@@ -98,7 +114,9 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
     bits = (context - 1).bit_length()
     # 1/√d_head is a power of two. A dense head has room for what scores do not see.
     codes = max((2 * len(s.keys) + 2 for s in program.signals if isinstance(s, Recall)), default=0)
-    d_head = 16 if bits + codes + (4 if dense else 2) <= 16 else 64
+    reuse = reuse and _reusable(layers, counts)
+    # Attention takes time for every head, and pairs that are used again leave few of them idle.
+    d_head = 16 if bits + codes + (4 if dense else 2) <= 16 and not reuse else 64
     if bits + codes + 2 > 64:
         raise SofthatError(
             f"a recall by {codes // 2 - 1} digits: a head has room for {(60 - bits) // 2}"
@@ -113,14 +131,23 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
     keys: list[plan.Key] = [plan.ONE, plan.BOS_PAIR, plan.ORDINARY, *map(plan.bit, range(bits))]
     for distance in sorted({head.distance for head in flat if head.distance}):
         keys += [plan.earlier_bit(b, distance) for b in range(bits)]
-    keys += [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
+    pair = {key: at for at, key in enumerate(keys)}
+    bit_keys = [Register(at, False) for at in sorted(stored, key=lambda at: (stored[at], at))]
     scratch_keys = [target for head in flat for target in head.targets]
+    clears: tuple[tuple[Register, ...], ...] = ((),) * len(layers.layers)
+    if reuse:
+        allocation = allocate(program, layers)
+        clears = allocation.clears
+        places: dict[plan.Key, int] = dict(allocation.coordinate.items())
+    else:
+        places = {key: at for at, key in enumerate([*bit_keys, *scratch_keys])}
+    first_scratch = _place(pair, [key for key in bit_keys if key in places], places, len(keys))
+    outputs = _place(pair, scratch_keys, places, first_scratch) - first_scratch
     # Three pairs of square 0 and one of amplitude 2; <bos> and ordinary lack one pair together.
-    empty = len(scratch_keys) + (0 if dense else -(len(scratch_keys) + 1) % 3)
-    first_scratch = len(keys)
+    empty = outputs + (0 if dense else -(outputs + 1) % 3)
     first_pad = first_scratch + empty
     first_trim = first_pad + (0 if dense else (empty + 1) // 3)
-    raws = len(scratch_keys) - len(counts)
+    raws = outputs - len(counts)
     widest = max((len(block) for block in heads), default=1)
     for amplitude in (DENSE_AMPLITUDE,) if dense else AMPLITUDES:
         # Each takes off a quarter of its square at most.
@@ -137,7 +164,7 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
         heads=heads,
         stored=stored,
         counts=counts,
-        pair={key: at for at, key in enumerate([*keys, *scratch_keys])},
+        pair=pair,
         scratch=tuple(range(first_scratch, first_pad)),
         pads=tuple(range(first_pad, first_trim)),
         trims=tuple(range(first_trim, used)),
@@ -145,13 +172,35 @@ def lay_out(program: Program, context: int, dense: bool = False, steady: bool = 
         dense=dense,
         amplitude=amplitude,
         mean_amplitude=(
-            _dense_mean_amplitude(heads, len(keys), len(counts), steady)
+            _dense_mean_amplitude(heads, first_scratch, len(counts), steady)
             if dense
             else _mean_amplitude(len(counts), n_head * d_head)
         ),
         d_head=d_head,
         n_head=n_head,
+        reuse=reuse,
+        clears=clears,
     )
+
+
+def _reusable(layers: Schedule, counts: Mapping[int, plan.PlannedCount]) -> bool:
+    """Means do not come off again exactly, and a bit that starts as true needs a pair that does."""
+    return not counts and not any(
+        gate.complement for layer in layers.layers for gate in layer.gates
+    )
+
+
+def _place(
+    pair: dict[plan.Key, int],
+    keys: Sequence[plan.Key],
+    places: Mapping[plan.Key, int],
+    first: int,
+) -> int:
+    """Pairs from `first` on, in the order of the keys, one for all that share a place; the next."""
+    of: dict[int, int] = {}
+    for key in keys:
+        pair[key] = of.setdefault(places[key], first + len(of))
+    return first + len(of)
 
 
 def _trim(surplus: float, trims: int) -> float:

@@ -6,7 +6,7 @@ keys are multiplied by √d_head between them, because GPT-2 divides scores by i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 from typing import Any
@@ -18,6 +18,7 @@ from softhat.numbers.predicates import column
 from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod, TokenIn
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term, keys_of_recalls
+from softhat.transformer.decoders import GPT2Block
 from softhat.transformer.lowering.gpt2.layout import Layout
 from softhat.transformer.lowering.stock.forms import PairForm, bit_of, values_of
 from softhat.transformer.lowering.stock.heads import KINDS
@@ -45,15 +46,9 @@ class GateTerm:
 
 
 @dataclass(frozen=True)
-class GPT2Matrices:
-    """The matrices of one block, inputs first, as GPT-2's Conv1D stores them."""
+class GPT2Matrices(GPT2Block):
+    """The matrices of one block, and where its gates are."""
 
-    c_attn: Array  # (d, 3d)
-    c_attn_bias: Array
-    attn_proj: Array  # (d, d)
-    c_fc: Array  # (d, d_ff)
-    c_fc_bias: Array
-    mlp_proj: Array  # (d_ff, d)
     gates: tuple[GateTerm, ...]
 
 
@@ -153,10 +148,13 @@ def _position_embedding(layout: Layout) -> Array:
             case PositionAtLeast(coefficient, threshold):
                 holds = [i > 0 and coefficient * i >= threshold for i in range(layout.context)]
                 put_bool(key, np.array(holds))
+    inputs = {Register(at, False) for at, layer in layout.stored.items() if not layer}
+    embedded = {layout.pair[key] for key in inputs & layout.pair.keys()}
     for layer in layout.schedule.layers:
         for gate in layer.gates:
-            if not gate.complement:
-                put(layout.pair[Register(gate.signal, False)], -1.0)
+            at = layout.pair[Register(gate.signal, False)]
+            if not gate.complement and at not in embedded:
+                put(at, -1.0)
     for block in layout.heads:
         for head in block:
             if head.kind != "Average":
@@ -199,34 +197,36 @@ def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matri
     gain = GAIN[activation]
     layers = layout.schedule.layers
     keys = keys_of_recalls(layout.program)
+
+    def clip(total: PairForm, key: Register, step: float) -> tuple[int, int]:
+        """Two units that add `step` to a pair where the sum is 1."""
+        nonlocal unit
+        at, row = layout.pair[key], gain * read_row(layout, total.weights)
+        for threshold, sign in ((LOW, 1.0), (HIGH, -1.0)):
+            c_fc[:, unit] = row
+            c_fc_bias[unit] = gain * (total.constant - threshold)
+            weight = sign * step / (gain * (HIGH - LOW))
+            mlp_proj[unit, 2 * at] = weight
+            mlp_proj[unit, 2 * at + 1] = -weight
+            unit += 1
+        return unit - 2, unit - 1
+
     for gate in layers[number].gates if number < len(layers) else ():
-        at = layout.pair[Register(gate.signal, False)]
         step = -2.0 if gate.complement else 2.0
         for term in gate.terms:
             total = conjunction(layout, term, number + 1, gate.signal in keys)
-            row = gain * read_row(layout, total.weights)
-            for threshold, sign in ((LOW, 1.0), (HIGH, -1.0)):
-                c_fc[:, unit] = row
-                c_fc_bias[unit] = gain * (total.constant - threshold)
-                weight = sign * step / (gain * (HIGH - LOW))
-                mlp_proj[unit, 2 * at] = weight
-                mlp_proj[unit, 2 * at + 1] = -weight
-                unit += 1
-            units = (unit - 2, unit - 1)
+            units = clip(total, Register(gate.signal, False), step)
             gates.append(GateTerm(gate.signal, term, gate.complement, units))
-    return GPT2Matrices(
-        c_attn=c_attn.astype(np.float32),
-        c_attn_bias=c_attn_bias.astype(np.float32),
-        attn_proj=attn_proj.astype(np.float32),
-        c_fc=c_fc.astype(np.float32),
-        c_fc_bias=c_fc_bias.astype(np.float32),
-        mlp_proj=mlp_proj.astype(np.float32),
-        gates=tuple(gates),
-    )
+    for cleared in layout.clears[number] if number < len(layers) else ():
+        step = -2 * layout.amplitude if cleared.raw else -2.0
+        clip(_small_sum(layout, [(cleared, True)]), cleared, step)
+    matrices = (c_attn, c_attn_bias, attn_proj, c_fc, c_fc_bias, mlp_proj)
+    return GPT2Matrices(*matrices, tuple(gates)).cast(np.float32)
 
 
 def _units(layout: Layout, number: int) -> int:
-    return sum(2 * len(gate.terms) for gate in layout.schedule.layers[number].gates)
+    terms = sum(len(gate.terms) for gate in layout.schedule.layers[number].gates)
+    return 2 * (terms + len(layout.clears[number]))
 
 
 def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) -> PairForm:
@@ -243,6 +243,10 @@ def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) ->
             Register(x.signal, False): 0.5 if x.positive else -0.5 for x in term
         }
         return PairForm(signs, 1.0 - len(term) / 2)
+    if layout.reuse:
+        return _small_sum(
+            layout, [(read(layout.stored, x.signal, layer), x.positive) for x in term]
+        )
     for literal in term:
         if read(layout.stored, literal.signal, layer).raw:
             raw = PairForm({Register(literal.signal, True): 0.5 / layout.amplitude}, 0.5)
@@ -255,6 +259,16 @@ def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) ->
         else:
             total = total.plus(bit_of(literal, one=one(layout, 1.0)))
     return _short_constant(total)
+
+
+def _small_sum(layout: Layout, term: Sequence[tuple[Register, bool]]) -> PairForm:
+    """The same of small summands: what is off adds up in a pair that is used again, and rounding
+    grows with their size. Σ ±v/2 + 1 - k/2 is at most 1, and `<bos>` takes 1 off."""
+    total = PairForm({BOS_PAIR: -1.0}, 1.0 - len(term) / 2)
+    for register, positive in term:
+        size = layout.amplitude if register.raw else 1.0
+        total = total.plus(PairForm({register: 0.5 / size}), 1.0 if positive else -1.0)
+    return total
 
 
 def _short_constant(form: PairForm) -> PairForm:

@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from softhat.transformer.directions import Directions, HeadBasis, Units
 from softhat.transformer.lowering.disguise import (
     Array,
+    Disguise,
     as_float32,
     orthonormal,
+    over_units,
     product,
     seeded,
     spare_units,
@@ -44,36 +46,28 @@ IDLE = 0.002
 
 
 @dataclass(frozen=True)
-class DisguisedLlama:
-    """A trunk in a random basis, and the basis."""
+class DisguisedLlama(Disguise):
+    """A trunk in a random basis: a coordinate is a variable, and heads stay where they are, with
+    the keys and values that they share."""
 
     trunk: LlamaTrunk
-    residual: Array
-    """Row k is the direction of what was coordinate k."""
     values: tuple[tuple[Array, ...], ...]
     """Of each block and head of keys and values: row r is the direction of value r."""
-    directions: Directions
-    """What is claimed of all this, rounded, in the format of `directions.safetensors`."""
 
     def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Read-out rows in the new basis."""
         return as_float32(product(matrix.astype(np.float64), self.residual))
 
     def variable(self, coordinate: int) -> int:
-        """A coordinate is a variable."""
         return coordinate
 
     def direction(self, coordinate: int) -> Array:
-        """What was a coordinate."""
         row: Array = self.residual[coordinate]
         return row
 
     def head_place(self, layer: int, head: int) -> int:
-        """Heads stay where they are, with the keys and values that they share."""
         return head
 
     def value_rows(self, layer: int, head: int) -> Array:
-        """The directions of a head's values, a row each."""
         return self.values[layer][head // self.trunk.layout.shared]
 
 
@@ -96,7 +90,7 @@ def disguise(trunk: LlamaTrunk, seed: int) -> DisguisedLlama:
     embedding = as_float32(product(trunk.embedding.astype(np.float64), basis))
     disguised = replace(trunk, embedding=embedding, blocks=tuple(blocks))
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return DisguisedLlama(disguised, basis, tuple(values), directions)
+    return DisguisedLlama(basis, directions, disguised, tuple(values))
 
 
 def _sides(block: LlamaMatrices) -> int:
@@ -225,11 +219,5 @@ def _neurons(
         )
         for group in np.unique(units.part[units.part < 0])
     }
-    parts = [np.zeros((hidden, d)) for _ in range(3)]
-    for u, side in enumerate(units.part.tolist()):
-        own = (gate[side], up[side], down[side]) if side >= 0 else idle[side]
-        factor = float(units.factor[u])
-        parts[0][u] = own[0]
-        parts[1][u] = factor * own[1]
-        parts[2][u] = float(units.share[u]) / factor * own[2]
-    return units, (as_float32(parts[0]), as_float32(parts[1]), as_float32(parts[2].T))
+    gate, up, down, factor = over_units(units, (gate, up, down), idle)
+    return units, (as_float32(gate), as_float32(factor[:, None] * up), as_float32(down.T))

@@ -20,6 +20,7 @@ from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term
+from softhat.transformer.decoders import LlamaBlock
 from softhat.transformer.lowering.gpt2.weights import GateTerm
 from softhat.transformer.lowering.llama.inputs import Digits
 from softhat.transformer.lowering.llama.layout import PAD, KeyGroup, LlamaLayout
@@ -38,16 +39,9 @@ SHORT = 8
 
 
 @dataclass(frozen=True)
-class LlamaMatrices:
-    """The matrices of one block, outputs first, as Llama stores them."""
+class LlamaMatrices(LlamaBlock):
+    """The matrices of one block, and where its gates are."""
 
-    query: Array
-    key: Array
-    value: Array
-    output: Array
-    gate: Array
-    up: Array
-    down: Array
     gates: tuple[GateTerm, ...]
     """The terms of the program's gates; predicates of the position are in `tables`."""
     tables: tuple[tuple[int, tuple[int, ...]], ...]
@@ -145,17 +139,8 @@ def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
             tables[signal] = (*tables.get(signal, ()), *units)
         else:
             gates.append(GateTerm(signal, term, step < 0, units))
-    return LlamaMatrices(
-        query=query.astype(np.float32),
-        key=key.astype(np.float32),
-        value=value.astype(np.float32),
-        output=output.astype(np.float32),
-        gate=gate.astype(np.float32),
-        up=up.astype(np.float32),
-        down=down.astype(np.float32),
-        gates=tuple(gates),
-        tables=tuple(tables.items()),
-    )
+    matrices = (query, key, value, output, gate, up, down)
+    return LlamaMatrices(*matrices, tuple(gates), tuple(tables.items())).cast(np.float32)
 
 
 def _keys(layout: LlamaLayout, group: KeyGroup) -> Rows:

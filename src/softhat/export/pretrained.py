@@ -1,0 +1,41 @@
+"""Folders that Hugging Face transformers loads: from the disk alone, without a word about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from softhat.io.errors import MissingExtraError
+
+
+def import_transformers() -> Any:
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtraError("transformers", "hf") from None
+    return transformers
+
+
+def pretrained(kind: Any, folder: Path, dtype: Any, **options: Any) -> Any:
+    """The model of a class, whose weights stand in a folder, in a torch dtype.
+
+    transformers says nothing, not even that a head is new: whoever loads a folder without one sets
+    it.
+    """
+    bars = import_transformers().utils.logging
+    shown, level = bars.is_progress_bar_enabled(), bars.get_verbosity()
+    bars.disable_progress_bar()
+    bars.set_verbosity_error()
+    try:
+        given = {"dtype": dtype, "local_files_only": True, "use_safetensors": True, **options}
+        return kind.from_pretrained(folder, **given).eval()
+    finally:
+        bars.set_verbosity(level)
+        if shown:
+            bars.enable_progress_bar()
+
+
+def said_by(error: Exception) -> str:
+    """The first two lines of an error: damaged files make libraries raise anything."""
+    lines = str(error).strip().splitlines() or [repr(error)]
+    return " ".join(lines[:2])
