@@ -1,7 +1,7 @@
 """Random automata and groups in logarithmic depth: are long words answered right, and certified?
 
     python -m benchmarks.automata native [--minutes 20] [--every 1] [--at 0] [--states 2 12]
-    python -m benchmarks.automata gpt2 | llama [the same]
+    python -m benchmarks.automata long | gpt2 | llama [the same]
     python -m benchmarks.automata table
 
 There are 224 automata: the named ones below, among them S5 and A5, and 200 random ones, of which a
@@ -12,8 +12,10 @@ and has 2 to 12 states.
   word of 8 symbols runs in float32 on both and in bfloat16 on the block (of three letters every
   seventh). A word of 256 runs densely, and one of 65,536 on the block, in float32 or bfloat16 in
   turns (`--whole`: both formats on both models). `runs` says which.
+- `long` runs a word of 65,536 (or 65,535) on the model of that length, in one of the two formats.
 - `gpt2` and `llama` export a model with a context of 4,097, certify the folder, and run the stock
-  class with PyTorch's `sdpa` on every word of 8 symbols and on words of 4,096, in both formats.
+  class with PyTorch's `sdpa`: every word of 8 symbols in bfloat16 and the same or every seventh in
+  float32, and a word of 4,096 in the two formats in turns (`--whole`: two words in both).
 
 A model says at each position whether the prefix belongs, so every shorter word is run too. Answers
 are compared with the automaton, run symbol by symbol. The long words are random, or *sensitive*:
@@ -47,7 +49,7 @@ from softhat.models.value_model import ValueModel
 from tests.transformer.lowering.suite import all_codes
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "automata.jsonl"
-LONGEST = {"native": 65_536, "gpt2": 4_096, "llama": 4_096}
+LONGEST = {"native": 65_536, "long": 65_536, "gpt2": 4_096, "llama": 4_096}
 FORMATS = ("float32", "bfloat16")
 SHORT, DENSE = 8, 256
 SIZES = range(2, 13)
@@ -259,8 +261,23 @@ def native(automaton: Automaton, number: int, whole: bool = False) -> dict[str, 
     return row
 
 
-def exported(automaton: Automaton, target: str, seed: int) -> dict[str, Any]:
-    """The stock class in both formats: all short words, and two long ones."""
+def long(automaton: Automaton, number: int) -> dict[str, Any]:
+    """The model to the whole length: one long word, which `native` has the block run only."""
+    longest = LONGEST["long"]
+    model = softhat.compile(softhat.from_dfa(dfa_of(automaton), depth="log"), max_length=longest)
+    word = long_words(automaton, longest, number)[number // 2 % 2]
+    form, tally = FORMATS[number % 2], Tally(automaton)
+    text = "".join(automaton.letters[x] for x in word)
+    tally.compare(word[None], model.truth(text, dtype=form, runtime="linear")[None])
+    reach = {name: model.certificate.max_length[name] for name in FORMATS}
+    return {"unrolled": {
+        "layers": model.size.layers, "parameters": model.size.parameters, "certified": reach,
+        "short": 0, "runs": [[len(word), form, "linear"]], "wrong": tally.wrong,
+    }}  # fmt: skip
+
+
+def exported(automaton: Automaton, target: str, seed: int, whole: bool) -> dict[str, Any]:
+    """The stock class in both formats: all short words, and long ones."""
     import torch
 
     from tests.export.stock_models import answers, stated, stock
@@ -269,6 +286,8 @@ def exported(automaton: Automaton, target: str, seed: int) -> dict[str, Any]:
     language = softhat.from_dfa(dfa_of(automaton), depth="log")
     shorts, longs = Tally(automaton), Tally(automaton)
     runs: list[list[Any]] = []
+    every_word = all_codes(len(automaton.letters), SHORT)
+    some = every_word[:: 1 if whole or len(automaton.letters) == 2 else 7]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "m"
         if target == "gpt2":
@@ -280,10 +299,12 @@ def exported(automaton: Automaton, target: str, seed: int) -> dict[str, Any]:
                  for form in FORMATS}  # fmt: skip
         for form in FORMATS:
             model = stock(folder, form, "sdpa")
-            short = all_codes(len(automaton.letters), SHORT)
+            short = every_word if form == "bfloat16" else some
             for part in np.array_split(short, -(-len(short) // 256)):
                 shorts.compare(part, answers(model, part))
-            for word in long_words(automaton, longest, seed):
+            words = long_words(automaton, longest, seed)
+            in_turn = words[: form == FORMATS[seed % 2]]
+            for word in words if whole else in_turn:
                 longs.compare(word[None], answers(model, word[None]))
                 runs.append([len(word), form, "sdpa"])
         layers = model.config.num_hidden_layers
@@ -307,11 +328,13 @@ def run(what: str, args: argparse.Namespace) -> int:
         if time.monotonic() > end:
             break
         began = time.process_time()
-        models = (
-            native(automaton, number, args.whole)
-            if what == "native"
-            else exported(automaton, what, number)
-        )
+        match what:
+            case "native":
+                models = native(automaton, number, args.whole)
+            case "long":
+                models = long(automaton, number)
+            case _:
+                models = exported(automaton, what, number, args.whole)
         seconds = round(time.process_time() - began, 1)
         row = {"what": what, "name": automaton.name, "kind": automaton.kind, "states": states,
                "letters": len(automaton.letters), "models": models, "seconds": seconds,

@@ -24,8 +24,7 @@ RESULTS = Path(__file__).resolve().parent.parent / "results" / "log_depth.json"
 
 ROWS: tuple[tuple[int, int | None], ...] = (
     *((states, 1_024) for states in (8, 12, 16, 24, 32)),
-    (16, 32),
-    (16, 65_536),
+    *((states, n) for states in (16, 32) for n in (32, 65_536)),
     *((states, None) for states in (8, 16, 32)),
 )
 

@@ -21,6 +21,7 @@ from tests.frontends.regular.languages import (
     text_of,
     words,
 )
+from tests.slices import every
 
 WORDS = words("ab", 10)
 FEW = words("ab", 5)
@@ -56,7 +57,7 @@ def check(formula: softhat.Formula, expected: list[bool], tried: list[str]) -> N
     assert not model.certificate.void
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", every(2, range(40)))
 def test_expressions(seed: int) -> None:
     check_expression(seed, FEW)
 

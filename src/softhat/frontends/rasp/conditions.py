@@ -71,17 +71,24 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class All:
+    """All of these conditions hold."""
+
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
+    """One of these conditions holds."""
+
     parts: tuple[Condition, ...]
     order: Order | None = None
+    """If what is selected are the j that come before i in an order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opposite:
+    """The condition does not hold."""
+
     inner: Condition
 
 

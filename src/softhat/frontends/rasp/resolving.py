@@ -67,8 +67,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
+    """Keys that masks show: what is selected is what one of the parts selects."""
+
     parts: tuple[Part, ...]
     order: Order | None
+    """If what is selected are the j that come before i in an order."""
 
 
 @dataclass(frozen=True, slots=True)

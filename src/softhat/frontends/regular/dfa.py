@@ -89,6 +89,22 @@ def renumbered(dfa: DFA) -> DFA:
     )
 
 
+def live_states(step: Sequence[Sequence[int]], accepting: Iterable[int]) -> list[int]:
+    """The states from which some word is accepted, in order; a step to -1 leads nowhere."""
+    before: list[list[int]] = [[] for _ in step]
+    for state, row in enumerate(step):
+        for to in row:
+            if to >= 0:
+                before[to].append(state)
+    live = set(accepting)
+    todo = list(live)
+    while todo:
+        fresh = set(before[todo.pop()]) - live
+        live |= fresh
+        todo += fresh
+    return sorted(live)
+
+
 def complement(dfa: DFA) -> DFA:
     rest = frozenset(range(len(dfa.step))) - dfa.accepting
     return DFA(dfa.alphabet, dfa.start, rest, dfa.step)

@@ -22,7 +22,7 @@ conjunctions for each of them. No monoid is enumerated, and no group is too diff
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -141,6 +141,8 @@ class _Doubling:
     rounds: int
     max_length: int
     shifts: bool
+    codes: dict[int, tuple[tuple[Literal, ...], tuple[Literal, ...]]] = field(default_factory=dict)
+    """What a round asks for, and what keys have."""
 
     def run(self) -> Program:
         function = self._of_symbols()
@@ -186,11 +188,13 @@ class _Doubling:
         if self.shifts:
             head = Shift(value, 1 << k, "past") if k else Previous(value, "past")
             return self.draft.add(head, f"{1 << k} before: {label}")
-        length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
-        size = 1 << length
-        keys = [self._digit(b, size) for b in range(length)]
-        queries = [self._digit(b, size + (1 << k)) if b >= k else keys[b] for b in range(length)]
-        code = At(tuple(queries), tuple(keys), value, "<=", self.max_length)
+        if k not in self.codes:
+            length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
+            size = 1 << length
+            keys = tuple([self._digit(b, size) for b in range(length)])
+            moved = [self._digit(b, size + (1 << k)) for b in range(k, length)]
+            self.codes[k] = (*keys[:k], *moved), keys
+        code = At(*self.codes[k], value, "<=", self.max_length)
         return self.draft.add(code, f"{1 << k} before: {label}")
 
     def _digit(self, bit: int, constant: int) -> Literal:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from softhat.frontends.regular.dfa import DFA
+from softhat.frontends.regular.dfa import DFA, live_states
 from softhat.io.errors import SofthatError
 
 MOST_LIVE = 254
@@ -38,7 +38,7 @@ class Counter:
 
 def find_counter(dfa: DFA) -> Counter | None:
     """The counter with the shortest loop, or None if the language of a minimal DFA is star-free."""
-    live = _live(dfa)
+    live = live_states(dfa.step, dfa.accepting)
     if len(live) > MOST_LIVE:
         raise SofthatError(
             f"the minimal automaton has {len(live)} states that can accept: star-freeness is "
@@ -75,21 +75,6 @@ def counts(step: Sequence[Sequence[int | None]]) -> bool:
 
 class _TooManyError(Exception):
     """The monoid has more elements than are searched."""
-
-
-def _live(dfa: DFA) -> list[int]:
-    """The states from which some word is accepted."""
-    back: list[list[int]] = [[] for _ in dfa.step]
-    for state, row in enumerate(dfa.step):
-        for to in row:
-            back[to].append(state)
-    seen, stack = set(dfa.accepting), list(dfa.accepting)
-    while stack:
-        for state in back[stack.pop()]:
-            if state not in seen:
-                seen.add(state)
-                stack.append(state)
-    return sorted(seen)
 
 
 def _actions(dfa: DFA, live: list[int]) -> tuple[list[bytes], int]:
@@ -247,7 +232,7 @@ def modulus_of(dfa: DFA) -> int | None:
     FO[<, mod] iff the elements of η(Σ^s) have no cycles (Barrington, Compton, Straubing and
     Thérien).
     """
-    live = _live(dfa)
+    live = live_states(dfa.step, dfa.accepting)
     letters, dead = _actions(dfa, live)
     identity = bytes(range(dead + 1))
     levels = [frozenset([identity])]
