@@ -176,7 +176,7 @@ def test_an_export_is_refused_with_what_to_do(command: str, family: str, tmp_pat
     assert "run it with transformers" in done.err
 
 
-@pytest.mark.parametrize("command", ["run", "certify", "check", "compile"])
+@pytest.mark.parametrize("command", ["run", "certify", "check", "compile", "--help"])
 def test_a_formula_loads_nothing_of_other_front_ends(command: str, tmp_path: Path) -> None:
     """Start-up counts: what a formula's model does not use is not imported."""
     folder = str(tmp_path / "model")
@@ -186,6 +186,7 @@ def test_a_formula_loads_nothing_of_other_front_ends(command: str, tmp_path: Pat
         "certify": ["certify", folder],
         "check": ["check", "!c S a", "--alphabet", "abc"],
         "compile": ["compile", "!c S a", "--alphabet", "abc", "-o", str(tmp_path / "new")],
+        "--help": ["--help"],
     }[command]
     code = (
         "import sys\n"
@@ -197,6 +198,7 @@ def test_a_formula_loads_nothing_of_other_front_ends(command: str, tmp_path: Pat
         "unused = ('softhat.ahat', 'softhat.frontends.', 'softhat.circuits', 'softhat.explore',\n"
         "          'softhat.trained', 'softhat.models.value_model', 'torch')\n"
         "unused += ('softhat.models.compiler',) if sys.argv[1] != 'compile' else ()\n"
+        "unused += ('softhat.io.files', 'numpy', 'hashlib') if sys.argv[1] == '--help' else ()\n"
         "loaded = [name for name in sys.modules if name.startswith(unused)]\n"
         "print(code, loaded, file=sys.stderr)\n"
     )

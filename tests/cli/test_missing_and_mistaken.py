@@ -88,6 +88,27 @@ def test_a_missing_path_is_no_formula(place: Path, command: str, name: str) -> N
 
 
 @pytest.mark.parametrize("command", FORMULA)
+def test_a_file_is_no_formula(place: Path, command: str) -> None:
+    """And it is not said to be missing: `@` reads it."""
+    Path("mine.txt").write_text("!c S a")
+    before = contents()
+    done = softhat(command, *(part.format("mine.txt") for part in FORMULA[command]))
+    one_line(done)
+    assert "mine.txt is a file: @mine.txt reads a formula from it" in done.err
+    assert contents() == before
+
+
+@pytest.mark.parametrize("command", ["check", "eval", "satisfiable", "equivalent", "train"])
+def test_a_folder_is_no_formula(place: Path, command: str) -> None:
+    """Where no model is read, a model's folder is not said to be missing."""
+    before = contents()
+    done = softhat(command, *(part.format("model") for part in FORMULA[command]))
+    one_line(done)
+    assert "model is a folder, and no formula" in done.err
+    assert contents() == before
+
+
+@pytest.mark.parametrize("command", FORMULA)
 def test_with_an_alphabet_that_does_not_declare_it(place: Path, command: str) -> None:
     arguments = [part.format("nofolder") for part in FORMULA[command]]
     one_line(softhat(command, *arguments, "--alphabet", "abc"))

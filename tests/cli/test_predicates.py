@@ -61,3 +61,11 @@ def test_bad_files(tmp_path: Path) -> None:
     assert "line 1: expected `name: bits`" in done.err
     bad.write_text("p: 012")
     assert "'p' must be bits" in softhat("check", "at(p)", "--predicates", str(bad)).err
+    bad.write_text("// all\np: 1\nnothing")
+    assert (
+        "line 3: expected `name: bits`" in softhat("check", "at(p)", "--predicates", str(bad)).err
+    )
+    bad.write_text("p: 1 // ones\np: 0")
+    assert "line 2: the predicate 'p' stands there twice" in (
+        softhat("check", "at(p)", "--predicates", str(bad)).err
+    )

@@ -94,7 +94,7 @@ def interrupted(arguments: list[str], when: str, tmp_path: Path) -> tuple[int, s
 @pytest.mark.parametrize(
     ("when", "guarantee", "length"),
     every(
-        2,
+        3,
         [
             ("choosing β of layer 1", "proved_all", None),  # nothing yet but the laws
             ("certifying length 1", "proved_all", None),

@@ -32,7 +32,7 @@ def shell(arguments: list[str], redirect: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     ("arguments", "redirect", "code"),
     every(
-        2,
+        3,
         [
             (RIGHT, ">&-", 0),
             (RIGHT, "2>&-", 0),
@@ -53,7 +53,7 @@ def test_streams_that_are_closed_or_full(arguments: list[str], redirect: str, co
 
 
 @pytest.mark.parametrize(
-    "arguments", every(2, [RIGHT, ["--help"], ["zoo"], [], ["verify", "--help"]])
+    "arguments", every(3, [RIGHT, ["--help"], ["zoo"], [], ["verify", "--help"]])
 )
 def test_a_reader_that_leaves(arguments: list[str]) -> None:
     code, _, err = shell(arguments, "| true; exit ${PIPESTATUS[0]}")

@@ -96,8 +96,10 @@ def test_the_suffix_decides_or_is_refused(place: Path, arguments: list[str]) -> 
 
 def test_a_picture_of_nothing_says_why(tmp_path: Path) -> None:
     majority = AHAT.parent / "majority.json"
-    done = softhat("analyze", str(majority), "--plot", str(tmp_path / "x.png"))
-    assert done.code == 2 and "nothing to draw" in done.err and not list(tmp_path.iterdir())
+    picture, folder = str(tmp_path / "x.png"), str(tmp_path / "simulation")
+    for arguments in (["analyze", str(majority)], ["simulate", str(majority), "-o", folder]):
+        done = softhat(*arguments, "--plot", picture)
+        assert done.code == 2 and "nothing to draw" in done.err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

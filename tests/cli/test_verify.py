@@ -16,6 +16,7 @@ import softhat
 from softhat.io.files import write_folder
 from tests.cli.run import softhat as call
 from tests.proof.mutations import Mutation
+from tests.slices import sizes
 
 SMALL = (
     "--exhaustive", "5", "--random", "8", "--adversarial", "4", "--max-length", "30", "-j", "1",
@@ -78,12 +79,13 @@ def test_bad_input_is_exit_code_2(arguments: tuple[str, ...], message: str) -> N
     assert not done.out
 
 
-def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", sizes(2500, 6000))
+def test_interrupt_keeps_what_is_done(tmp_path: Path, count: int) -> None:
     """Ctrl-C during a run on two processes, then --resume: the same words as in one go."""
     file = tmp_path / "state.json"
     arguments = [
-        "verify", "a S (b & Y a)", "--exhaustive", "12", "--random", "6000", "--adversarial", "0",
-        "--max-length", "300", "--json", "--resume", str(file), "-j", "2",
+        "verify", "a S (b & Y a)", "--exhaustive", "12", "--random", str(count),
+        "--adversarial", "0", "--max-length", "300", "--json", "--resume", str(file), "-j", "2",
     ]  # fmt: skip
     command = [sys.executable, "-c", "from softhat.cli import main; main()", *arguments]
     running = subprocess.Popen(
@@ -109,7 +111,7 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     whole = json.loads(done.out)
     assert 0 < half["words"] < whole["words"]
     model = softhat.compile("a S (b & Y a)")
-    fresh = softhat.verify(model, exhaustive=12, random=6000, adversarial=0, max_length=300)
+    fresh = softhat.verify(model, exhaustive=12, random=count, adversarial=0, max_length=300)
     assert (whole["words"], whole["counts"]) == (fresh.words, fresh.counts)
 
 

@@ -185,7 +185,7 @@ def test_hostile_text_is_text(page: Any, address: str, hostile: str) -> None:
 def test_a_margin_of_nothing_can_be_right(page: Any, address: str) -> None:
     """As many a as b are no majority, at every temperature: averages weigh all alike."""
     page.goto(address + "#k=ahat&f=majority&w=abab")
-    page.wait_for_function("() => document.getElementById('beta-said').textContent", timeout=60000)
+    page.wait_for_selector("#curve:not(.old) svg", timeout=60000)
     assert page.inner_text("#answer").startswith("✔ false")
     assert "no temperature of the scale breaks" in page.inner_text("#beta-said")
 
@@ -346,8 +346,11 @@ def test_a_report_prints_filled_squares_on_white(browser: Any, tmp_path: Path) -
     opened = context.new_page()
     opened.goto(file.as_uri())
     ready(opened)
+    opened.wait_for_selector("details:not([open])")
+    folded = opened.locator("details:not([open])").count()
     opened.emulate_media(media="print")
     opened.wait_for_function("() => document.documentElement.dataset.theme === 'light'")
+    assert opened.locator("details:not([open])").count() == 0
     styles = opened.evaluate(
         """() => {
         const style = (selector, part) => getComputedStyle(document.querySelector(selector), part);
@@ -363,6 +366,7 @@ def test_a_report_prints_filled_squares_on_white(browser: Any, tmp_path: Path) -
     assert opened.locator("main > section:visible").count() == 3
     opened.emulate_media(media="screen")
     opened.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
+    assert opened.locator("details:not([open])").count() == folded
     context.close()
 
 

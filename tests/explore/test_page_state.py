@@ -133,6 +133,26 @@ def test_two_examples_in_a_row_are_not_mixed(page: Any, address: str) -> None:
     assert "F 2" not in names and "Y a" not in names
 
 
+def test_the_curve_before_is_dimmed_until_the_new_one_is_there(page: Any, address: str) -> None:
+    """At the moment when another word is drawn, nothing says where answers broke on the last."""
+    page.goto(at(address, "!c S a", "abcabb", a="abc"))
+    page.wait_for_function("() => document.body.dataset.critical > 0")
+    before = page.inner_text("#beta-said")
+    page.evaluate(
+        """() => {
+            window.seen = [];
+            const [curve, said] = ["curve", "beta-said"].map(id => document.getElementById(id));
+            new MutationObserver(() => window.seen.push([curve.className, said.textContent]))
+                .observe(document.body, { attributeFilter: ["data-drawn"] });
+        }"""
+    )
+    page.fill("#word", "aaac")
+    page.wait_for_function("() => window.seen.length && document.body.dataset.critical > 0")
+    dimmed, said = page.evaluate("window.seen[0]")
+    assert "old" in dimmed.split() and said != before and "looking" in said
+    page.wait_for_selector("#curve:not(.old) svg")
+
+
 @pytest.mark.parametrize(
     ("formula", "word", "more", "said"),
     [

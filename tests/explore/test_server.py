@@ -161,7 +161,8 @@ def test_light_work_passes_heavy_work() -> None:
         pool.end()
 
 
-def test_half_sent_requests_block_nobody(address: str) -> None:
+def test_half_sent_requests_block_nobody(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("softhat.explore.server.HEADER_SECONDS", 1.0)
     place = urlsplit(address)
     with contextlib.ExitStack() as stack:
         halves = [

@@ -22,6 +22,21 @@ def test_the_theorem_of_a_model() -> None:
     assert r"\beta(n) = " in stated.latex
 
 
+def test_the_theorem_of_a_block(tmp_path: Path) -> None:
+    """It names the automaton, by whose own steps the certificate was made."""
+    parity = softhat.from_regex("(b*ab*a)*b*", alphabet="ab", depth="log")
+    model = softhat.compile(parity)
+    model.save(tmp_path / "m")
+    text = command("state", str(tmp_path / "m")).out
+    assert "runs ⌈log₂ n⌉ times on a word of n symbols" in text
+    assert "that starts in 0 (accepting: 0; by a: 0 → 1, 1 → 0; by b: 0 → 0, 1 → 1)" in text
+    assert f"{model.certificate.max_length['bfloat16']:,} symbols in bfloat16" in text
+    latex = softhat.state(model).latex
+    assert r"0 $\to$ 1" in latex and not set("→⌈⌉₂") & set(latex)
+    with pytest.raises(softhat.SofthatError):
+        softhat.state(softhat.compile(parity, max_length=8))
+
+
 def test_on_the_command_line() -> None:
     done = command("state", "!c S a", "--alphabet", "abc", "--latex")
     assert done.code == 0 and done.out.count(r"\begin{") == done.out.count(r"\end{") == 3

@@ -19,7 +19,6 @@ from softhat.numbers.predicates import (
     from_json,
     longest,
     named,
-    read_lines,
     tabulated,
 )
 
@@ -91,11 +90,3 @@ def test_refusals() -> None:
                  {"predicate": "q", "longest": 3, "by_length": "!"}):  # fmt: skip
         with pytest.raises(SofthatError, match="here"):
             from_json(data, "here")
-
-
-def test_lines() -> None:
-    assert read_lines("// all\np: 01(1) // ones\n\nq : 0 1\n", "f") == {"p": "01(1)", "q": "0 1"}
-    with pytest.raises(SofthatError, match="f, line 2"):
-        read_lines("p: 1\nnothing", "f")
-    with pytest.raises(SofthatError, match="twice"):
-        read_lines("p: 1\np: 0", "f")

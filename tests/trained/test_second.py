@@ -19,7 +19,7 @@ from softhat.trained.refinement import refined
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.second import TwoLayers
-from softhat.trained.specification import Specification, read_specification
+from softhat.trained.specification import FAR, Specification, read_specification
 from tests.slices import every
 from tests.trained import tiny
 
@@ -34,7 +34,7 @@ def bounds_of(
     prover = TwoLayers(model, spec, finer, 0, most, rounding_of("float32"))
     return {
         (outcome.cell.read, outcome.cell.last, state): outcome.margin
-        for outcome in prover.prove(cells_to(spec, most, "all"), "all", np.inf)
+        for outcome in prover.prove(cells_to(spec, most, "all"), "all", np.inf, lambda: FAR)
         if outcome.proved
         for state in outcome.cell.states
     }

@@ -17,7 +17,7 @@ from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.prover import OneLayer, cells_to
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
-from softhat.trained.specification import Specification, read_specification
+from softhat.trained.specification import FAR, Specification, read_specification
 from tests.slices import every
 
 MODELS = Path(__file__).resolve().parent / "models"
@@ -50,7 +50,9 @@ def attack(name: str, count: int, seed: int) -> tuple[int, int]:
     most = model.context - 2
     prover = OneLayer(model, spec, 0, most, rounding_of("float32"))
     bounds = np.full((most + 1, len(spec.symbols), spec.states), -np.inf)
-    for outcome in prover.prove(cells_to(spec, most, "completable"), "completable", np.inf):
+    for outcome in prover.prove(
+        cells_to(spec, most, "completable"), "completable", np.inf, lambda: FAR
+    ):
         if outcome.proved:
             for state in outcome.cell.states:
                 bounds[outcome.cell.read, outcome.cell.last, state] = outcome.margin
@@ -115,7 +117,7 @@ def nudged(tmp_path: Path, seed: int) -> None:
     shortest = min([length for length in failures if length <= 5], default=None)
     # The abstraction alone, without enumeration and search: it must see the failure itself.
     prover = OneLayer(model, spec, 0, 5, rounding_of("float32"))
-    outcomes = prover.prove(cells_to(spec, 5, "completable"), "completable", np.inf)
+    outcomes = prover.prove(cells_to(spec, 5, "completable"), "completable", np.inf, lambda: FAR)
     open_from = min([o.length for o in outcomes if not o.proved], default=6)
     empty = spec.length(spec.start, 0, "completable")
     if shortest is not None and shortest != empty:
@@ -177,7 +179,7 @@ def squares_of_a_norm(tensors: dict[str, Any]) -> None:
     tensors["transformer.h.0.mlp.c_proj.bias"][:] = [1e25, -1e25] * 4
 
 
-@pytest.mark.parametrize("site", sorted(OVERFLOWS))
+@pytest.mark.parametrize("site", every(2, sorted(OVERFLOWS)))
 def test_overflow_is_never_proved(tmp_path: Path, site: str) -> None:
     pytest.importorskip("transformers")
     folder = tmp_path / "m"
@@ -190,6 +192,8 @@ def test_overflow_is_never_proved(tmp_path: Path, site: str) -> None:
     state = spec.run([0])[-1]
     assert {k for k in range(len(row)) if row[k] > 0} != spec.allowed[state]
     prover = OneLayer(model, spec, 0, 2, rounding_of("float32"))
-    outcomes = list(prover.prove(cells_to(spec, 2, "completable"), "completable", np.inf))
+    outcomes = list(
+        prover.prove(cells_to(spec, 2, "completable"), "completable", np.inf, lambda: FAR)
+    )
     assert not any(o.proved for o in outcomes if o.cell.read == 1 and o.cell.last == 0)
     assert softhat.prove(model, spec, max_length=2, budget=2).proved_to < 1

@@ -17,7 +17,7 @@ from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.prover import OneLayer, cells_to
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
-from softhat.trained.specification import read_specification
+from softhat.trained.specification import FAR, read_specification
 from softhat.trained.training import train
 from tests.slices import every
 
@@ -51,7 +51,7 @@ def test_margins_of_random_words_are_above_the_proved_ones(attention: str) -> No
     cells = [cell for cell in cells_to(spec, 40, "completable") if cell.read in (5, 20, 38)]
     bounds = {
         (outcome.cell.read, outcome.cell.last, outcome.cell.states[0]): outcome.margin
-        for outcome in prover.prove(cells, "completable", np.inf)
+        for outcome in prover.prove(cells, "completable", np.inf, lambda: FAR)
         if outcome.proved
     }
     random, replay, seen = np.random.default_rng(0), Replay(model, attention=attention), 0

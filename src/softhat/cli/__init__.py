@@ -25,10 +25,11 @@ import typer
 from typer.core import TyperCommand
 
 from softhat.cli import output
+from softhat.cli.groups import flattened
 from softhat.cli.output import drop, say, tell, visible
 from softhat.io.cycles import OBJECTS
 from softhat.io.errors import FormulaError, SofthatError
-from softhat.io.files.protection import watch_inputs
+from softhat.io.protection import watch_inputs
 
 SUMMARIES = {
     "check": "What a formula is: forms, fragment, depth, satisfiable, valid.",
@@ -173,7 +174,7 @@ def _app(wanted: str | None) -> typer.Typer:
         if name == wanted:
             command = importlib.import_module(f"softhat.cli.{name}").command
             kind = _kind(command)
-            app.command(name=name, short_help=summary, cls=kind)(_interruptible(command))
+            app.command(name=name, short_help=summary, cls=kind)(_interruptible(flattened(command)))
         else:
             app.command(name=name, help=summary)(_not_loaded)
     return app
@@ -187,9 +188,9 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     """The command; Ctrl-C reaches `_run` as an exception, since typer would end without a word."""
 
     @functools.wraps(command)
-    def same(*arguments: Any, **options: Any) -> None:
+    def same(**options: Any) -> None:
         try:
-            command(*arguments, **options)
+            command(**options)
         except KeyboardInterrupt:
             raise _InterruptedError from None
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import ZOO, AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, has_values, read_model, refuse_ahat
+from softhat.cli.inputs import ZOO, JsonOption
+from softhat.cli.models import ModelArgument, ModelOptions, has_values, read_model, refuse_ahat
 from softhat.cli.output import (
     head_name,
     length_and_reason,
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Machine
     from softhat.models.value_model import ValueModel
 
+MANY_VALUES = 4
+"""A head that reads more than these at once is not called by all of them."""
+
 
 def command(
     model: ModelArgument,
-    alphabet: AlphabetOption = None,
-    attention: AttentionOption = "unbounded",
+    options: ModelOptions,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say in sentences why the model is right.")
     ] = False,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     as_json: JsonOption = False,
     coq: Annotated[
         bool, typer.Option("--coq", help="Write the theorem about this model as a Coq file.")
@@ -82,14 +82,14 @@ def command(
             )
     if exported:
         _export(model, explain, as_json)
-    ready = read_model(model, alphabet, attention, symbols, props)
+    ready = read_model(model, options)
     refuse_ahat(ready, model)
     if not (isinstance(ready, Model) or has_values(ready)):
         if coq:
             raise SofthatError("for a simulation: softhat simulate AHAT --coq -o FILE.v")
         _simulation(model, ready, explain, as_json)
     known = ready.transformer.symbols
-    inferred = is_inferred(model, alphabet)
+    inferred = is_inferred(model, options.alphabet)
     if coq:
         _coq(ready, out, as_json, shown_alphabet(known, inferred))
     certificate = ready.certificate
@@ -135,17 +135,19 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
         )
     formulas: Mapping[str, object] = {}
     said_if_accepted = SAID
-    stated = model if isinstance(model, Model) else of_values(model)
-    if stated is not None:
-        text, formulas = theorem(stated), stated.formulas
-    elif not isinstance(model, Model):
-        text, said_if_accepted = value_theorem(model), said_of(model)
-    write_file(file, text.encode())
     with progress(quiet=as_json) as show:
+        show("writing", 0, None, "why the program computes what was asked, for Coq")
+        stated = model if isinstance(model, Model) else of_values(model)
+        if stated is not None:
+            text, formulas = theorem(stated), stated.formulas
+        elif not isinstance(model, Model):
+            text, said_if_accepted = value_theorem(model), said_of(model)
+        write_file(file, text.encode())
+        show("writing", 1, 1, "")
         show("checking", 0, None, "Coq reads the file")
         verdict = ask(text, file.name, said_if_accepted)
     if verdict.accepted:
-        remember(text)
+        remember(text, verdict.binary32)
     again = f"coqc -Q proofs Softhat {file}"
     if as_json:
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -249,5 +251,11 @@ def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
         f"{head.leak:.3g}",
         f"{head.slack:.3g}",
         *(f"{head.max_length[dtype]:,}" for dtype in dtypes),
-        head.label.split(": ", 1)[-1],
+        _shortened(head.label.split(": ", 1)[-1]),
     )
+
+
+def _shortened(label: str) -> str:
+    """A head that reads many values at once is called by the first of them."""
+    first, *rest = label.split("; ")
+    return f"{first}; and {len(rest)} more" if len(rest) >= MANY_VALUES else label

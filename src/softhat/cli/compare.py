@@ -10,7 +10,7 @@ import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import ModelArgument, is_ahat, read_model
+from softhat.cli.models import ModelArgument, ModelOptions, is_ahat, read_model
 from softhat.cli.output import print_facts, print_json, print_table, say
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
@@ -45,7 +45,7 @@ def command(
         raise SofthatError("compare takes a formula, which it compiles to every target")
     if is_ahat(formula):
         raise SofthatError("compare takes a formula, not an AHAT: try softhat analyze")
-    first = read_model(formula, alphabet, TARGETS[0], symbols, props)
+    first = read_model(formula, ModelOptions(alphabet, TARGETS[0], symbols, props))
     rows = [_row(first, target) for target in TARGETS]
     if as_json:
         print_json(rows)

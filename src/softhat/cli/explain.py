@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from softhat.cli.eval import AtOption
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, WordArgument
-from softhat.cli.models import AttentionOption, ModelArgument, read_model_and_words, refuse_ahat
+from softhat.cli.inputs import JsonOption, WordArgument
+from softhat.cli.models import ModelArgument, ModelOptions, read_model_and_words, refuse_ahat
 from softhat.cli.output import print_json, say
 from softhat.io.errors import SofthatError
 from softhat.logic.semantics.truth import resolve_at
@@ -20,11 +20,8 @@ def command(
     model: ModelArgument,
     word: WordArgument,
     file: Annotated[Path, typer.Option("-o", "--out", help="The HTML file to write.")],
-    alphabet: AlphabetOption = None,
+    options: ModelOptions,
     at: AtOption = None,
-    attention: AttentionOption = "unbounded",
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write the explorer's page about one model and one word as a self-contained HTML file.
@@ -39,7 +36,7 @@ def command(
 
     if file.suffix.lower() not in (".html", ".htm"):
         raise SofthatError(f"a report is an HTML file: name it {file.with_suffix('.html').name}")
-    ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
+    ready, words = read_model_and_words(model, [word], options)
     if len(words) != 1:
         raise SofthatError(f"explain takes one word, not {len(words)}")
     refuse_ahat(ready, model)

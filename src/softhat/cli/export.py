@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
+from softhat.cli.inputs import JsonOption
 from softhat.cli.models import (
-    AttentionOption,
     ModelArgument,
+    ModelOptions,
     OutputNameOption,
     read_model,
     refuse_ahat,
@@ -34,6 +34,7 @@ def command(
     model: ModelArgument,
     to: Annotated[Target, typer.Option("--to", help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
+    options: ModelOptions,
     line: typer.Context,
     context: Annotated[
         int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
@@ -79,10 +80,6 @@ def command(
         ),
     ] = None,
     output: OutputNameOption = None,
-    alphabet: AlphabetOption = None,
-    attention: AttentionOption = "unbounded",
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a model for other tools: a stock GPT-2 or Llama, llama.cpp, Hugging Face, PyTorch or
@@ -110,7 +107,7 @@ def command(
     )
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
-    read = read_model(model, alphabet, attention, symbols, props)
+    read = read_model(model, options)
     if is_folder(out) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")
     refuse_ahat(read, model)
@@ -124,12 +121,12 @@ def command(
     match to:
         case "gpt2":
             function = _function("gpt2.to_gpt2", "to_gpt2")
-            options = (context, activation, kernel, head, output, margin, disguise, stated)
-            function(read, out, *options)
+            given = (context, activation, kernel, head, output, margin, disguise, stated)
+            function(read, out, *given)
         case "llama":
             function = _function("llama.to_llama", "to_llama")
-            given = (context, family, head, positions, kernel, output, margin, disguise, stated)
-            function(read, out, *given)
+            said = (context, family, head, positions, kernel, output, margin, disguise, stated)
+            function(read, out, *said)
         case "gguf":
             function = _function("gguf", "to_gguf")
             function(read, out, context, head, positions or "bits", output, margin)
@@ -146,7 +143,7 @@ def command(
         return
     facts = [("format", to), ("written to", str(out))]
     if isinstance(read, Model):
-        inferred = is_inferred(model, alphabet)
+        inferred = is_inferred(model, options.alphabet)
         facts.append(("alphabet", shown_alphabet(read.transformer.symbols, inferred)))
     facts += [
         (f"certified, {name}", length_and_reason(most, reasons.get(name, "")))

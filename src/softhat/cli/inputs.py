@@ -25,7 +25,6 @@ from softhat.logic.binding import predicates_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.numbers.predicates import read_lines
 
 if TYPE_CHECKING:
     from softhat.frontends.regular.dfa import DFA
@@ -169,9 +168,25 @@ def _bound(formula: Formula) -> Formula:
     """The formula with the numerical predicates of `--predicates`."""
     file = predicates_option()
     if file is not None:
-        formula = formula.bind(read_lines(_read_file(file), file))
+        formula = formula.bind(_read_predicates(_read_file(file), file))
     predicates_of(formula)  # refuses what is unknown
     return formula
+
+
+def _read_predicates(text: str, place: str) -> dict[str, str]:
+    """`--predicates`: a file of `name: bits` lines; `//` starts a comment."""
+    bits_of: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = line.split("//")[0].strip()
+        if not line:
+            continue
+        name, colon, bits = (part.strip() for part in line.partition(":"))
+        if not colon or not name:
+            raise SofthatError(f"{place}, line {number}: expected `name: bits`, got {line[:60]!r}")
+        if name in bits_of:
+            raise SofthatError(f"{place}, line {number}: the predicate {name!r} stands there twice")
+        bits_of[name] = bits
+    return bits_of
 
 
 def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modular: bool) -> Given:

@@ -15,6 +15,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from softhat.io.errors import SofthatError
+from softhat.io.files import is_file, is_folder
 
 _BARE = re.compile(r"[\w.~+/\\-]{2,}")
 """No space, no parenthesis, no operator: what people call folders and files."""
@@ -28,7 +29,7 @@ def check_is_formula(
     alphabet: Collection[str] | None = None,
     used: Collection[str] = (),
 ) -> None:
-    """Refuse the name of something that is not there.
+    """Refuse the name of something that is not there, or that is no formula.
 
     `alphabet` is what was declared, `used` the symbols of the words that were given.
     """
@@ -36,6 +37,12 @@ def check_is_formula(
         return
     if argument in (alphabet or ()) or argument in used:
         return
+    if is_folder(argument):
+        raise SofthatError(f"{argument} is a folder, and no formula ({_meant(argument)})")
+    if is_file(argument):
+        raise SofthatError(
+            f"{argument} is a file: @{argument} reads a formula from it ({_meant(argument)})"
+        )
     parent, name = os.path.split(argument.rstrip("/"))
     try:
         there = sorted(path.name for path in Path(parent or ".").iterdir())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
 from softhat.cli.alphabets import is_inferred, note_inferred, warn_if_trivial
 from softhat.cli.inputs import (
+    AlphabetOption,
     Given,
+    PropsOption,
+    SymbolsOption,
     are_tokens,
     check_standard_input,
     read_alphabet,
@@ -45,6 +49,17 @@ DtypeOption = Annotated[str, typer.Option("--dtype", help="float16, bfloat16, fl
 OutputNameOption = Annotated[
     str | None, typer.Option("--output", help="Which output of a model with several.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Of a formula that is compiled on the spot: its symbols and its target; of words: how they
+    are written."""
+
+    alphabet: AlphabetOption = None
+    attention: AttentionOption = "unbounded"
+    symbols: SymbolsOption = False
+    props: PropsOption = False
 
 
 def is_ahat(argument: str) -> bool:
@@ -86,14 +101,9 @@ def refuse_ahat(read: Any, argument: str) -> None:
         )
 
 
-def read_model(
-    argument: str,
-    alphabet: str | None = None,
-    attention: Attention = "unbounded",
-    symbols: bool = False,
-    props: bool = False,
-) -> Any:
+def read_model(argument: str, options: ModelOptions) -> Any:
     """The model in a folder, the AHAT in a file, or the compiled formula."""
+    alphabet, symbols, props = options.alphabet, options.symbols, options.props
     if is_folder(argument):
         if alphabet is not None:
             raise SofthatError("a model folder has its alphabet: leave --alphabet out")
@@ -101,40 +111,36 @@ def read_model(
     if is_ahat(argument):
         return read_ahat(argument, alphabet)
     if is_rasp(argument):
-        return read_rasp(argument, read_alphabet(alphabet, symbols), attention)
+        return read_rasp(argument, read_alphabet(alphabet, symbols), options.attention)
     if is_log_depth(argument):
-        return read_log_depth(argument, read_alphabet(alphabet, symbols), attention)
+        return read_log_depth(argument, read_alphabet(alphabet, symbols), options.attention)
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(argument, known, props)
     names = given.alphabet or tuple(symbols_of(given.formula)) or (() if props else ("a",))
     if is_inferred(argument, alphabet) and not props:
         warn_if_trivial([given.formula], names)
-    return _compiled(given, names, props, attention)
+    return _compiled(given, names, options)
 
 
-def _compiled(given: Given, names: Sequence[str], props: bool, attention: Attention) -> Model:
+def _compiled(given: Given, names: Sequence[str], options: ModelOptions) -> Model:
     from softhat.models.compiler import compile as compile_formula
 
-    kind: dict[str, Any] = {"propositions" if props else "alphabet": names}
-    return compile_formula(given.formula, **kind, attention=attention, at=given.at)
+    kind: dict[str, Any] = {"propositions" if options.props else "alphabet": names}
+    return compile_formula(given.formula, **kind, attention=options.attention, at=given.at)
 
 
 def read_model_and_words(
-    argument: str,
-    arguments: list[str],
-    alphabet: str | None,
-    attention: Attention,
-    symbols: bool,
-    props: bool,
+    argument: str, arguments: list[str], options: ModelOptions
 ) -> tuple[Any, list[Word]]:
     """A model and the words to run it on.
 
     The words of a folder's model are read as it needs them: sets, tokens if a symbol is long,
     else characters. A formula without an alphabet gets its own symbols and the words'.
     """
+    alphabet, symbols, props = options.alphabet, options.symbols, options.props
     check_standard_input(argument, arguments)
     if is_folder(argument) or is_rasp(argument) or is_log_depth(argument):
-        model = read_model(argument, alphabet, attention, symbols)
+        model = read_model(argument, options)
         if isinstance(model, Model) or has_values(model):
             transformer = model.transformer
             props = transformer.propositional
@@ -156,4 +162,4 @@ def read_model_and_words(
         source = "the expression" if given.alphabet else "the formula and the words"
         note_inferred(names, source)
         warn_if_trivial([given.formula], names)
-    return _compiled(given, names, props, attention), words
+    return _compiled(given, names, options), words

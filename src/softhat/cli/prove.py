@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,15 +19,6 @@ from softhat.trained.prove import prove
 from softhat.trained.specification import Specification, read_specification
 from softhat.trained.verdict import Failure, Verdict
 
-FormulaOption = Annotated[
-    str | None, typer.Option("--formula", metavar="FORMULA", help="A past formula, or @file.")
-]
-RegexOption = Annotated[
-    str | None, typer.Option("--regex", metavar="EXPRESSION", help="A regular expression.")
-]
-DfaOption = Annotated[
-    Path | None, typer.Option("--dfa", metavar="FILE", help="An automaton (JSON).")
-]
 OffsetOption = Annotated[
     str, typer.Option("--offset", help="The position id of `<bos>`, or all of them: all.")
 ]
@@ -40,24 +32,35 @@ MaxLengthOption = Annotated[
     int | None, typer.Option("--max-length", help="Longest words; the context by default.")
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of the search.")]
-SpecificationOption = Annotated[
-    Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
-]
-EmptyOption = Annotated[
-    bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a checkpoint shall do: one of the first four, or `spec.json` of its folder."""
+
+    spec: Annotated[
+        Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
+    ] = None
+    formula: Annotated[
+        str | None, typer.Option("--formula", metavar="FORMULA", help="A past formula, or @file.")
+    ] = None
+    regex: Annotated[
+        str | None, typer.Option("--regex", metavar="EXPRESSION", help="A regular expression.")
+    ] = None
+    dfa: Annotated[
+        Path | None, typer.Option("--dfa", metavar="FILE", help="An automaton (JSON).")
+    ] = None
+    alphabet: AlphabetOption = None
+    bos: BosOption = None
+    eos: EosOption = None
+    empty: Annotated[
+        bool, typer.Option("--empty", help="With --formula: the empty word belongs to it.")
+    ] = False
 
 
 def command(
     folder: CheckpointArgument,
-    spec: SpecificationOption = None,
-    formula: FormulaOption = None,
-    regex: RegexOption = None,
-    dfa: DfaOption = None,
-    alphabet: AlphabetOption = None,
-    bos: BosOption = None,
-    eos: EosOption = None,
-    empty: EmptyOption = False,
+    wanted: Wanted,
     max_length: MaxLengthOption = None,
     offset: OffsetOption = "0",
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
@@ -77,19 +80,12 @@ def command(
     Example: softhat prove my-model --regex '(ab)*' --max-length 60
     """
     model = read_checkpoint(folder)
-    wanted = read_wanted(model, spec, formula, regex, dfa, alphabet, bos, eos, empty)
+    spec = read_wanted(model, wanted)
     with progress(quiet=as_json) as show:
         verdict = prove(
-            model,
-            wanted,
-            max_length=max_length,
-            offset=read_offset(offset),
-            dtype=dtype,
-            domain=domain,
-            budget=budget,
-            seed=seed,
-            progress=show,
-        )
+            model, spec, max_length=max_length, offset=read_offset(offset), dtype=dtype,
+            domain=domain, budget=budget, seed=seed, progress=show,
+        )  # fmt: skip
     if as_json:
         print_json(verdict.to_json())
     else:
@@ -106,20 +102,10 @@ def read_offset(text: str) -> int | str:
     return int(text)
 
 
-def read_wanted(
-    model: Checkpoint,
-    spec: Path | None,
-    formula: str | None,
-    regex: str | None,
-    dfa: Path | None,
-    alphabet: str | None,
-    bos: int | None,
-    eos: int | None,
-    empty: bool,
-) -> Specification:
+def read_wanted(model: Checkpoint, wanted: Wanted) -> Specification:
     """The specification that one of the options gives; `spec.json` of the folder if none does."""
-    given = [name for name, value in (("--spec", spec), ("--formula", formula),
-             ("--regex", regex), ("--dfa", dfa)) if value is not None]  # fmt: skip
+    ways = ("spec", "formula", "regex", "dfa")
+    given = [f"--{name}" for name in ways if getattr(wanted, name) is not None]
     if len(given) > 1:
         raise SofthatError(f"give one of {' and '.join(given)}")
     own = model.folder / "spec.json"
@@ -127,22 +113,21 @@ def read_wanted(
         return read_specification(read_json(own, model.folder))
     if not given:
         raise SofthatError("what should the model do? Give --spec, --formula, --regex or --dfa")
-    if spec is not None:
-        return read_specification(spec)
-    names = read_alphabet(alphabet)
+    if wanted.spec is not None:
+        return read_specification(wanted.spec)
     options: dict[str, Any] = {
-        "alphabet": names,
-        "bos": model.bos if bos is None else bos,
-        "eos": model.eos if eos is None else eos,
+        "alphabet": read_alphabet(wanted.alphabet),
+        "bos": model.bos if wanted.bos is None else wanted.bos,
+        "eos": model.eos if wanted.eos is None else wanted.eos,
     }
-    if formula is not None:
+    if wanted.formula is not None:
         classifies = model.head != "GPT2LMHeadModel"
         answers = "truth" if classifies else "next"
-        return make_spec(read_text(formula), empty=empty, answers=answers, **options)
-    if regex is not None:
-        return make_spec(regex=read_text(regex), **options)
-    assert dfa is not None
-    return make_spec(dfa=read_json(dfa), **options)
+        return make_spec(read_text(wanted.formula), empty=wanted.empty, answers=answers, **options)
+    if wanted.regex is not None:
+        return make_spec(regex=read_text(wanted.regex), **options)
+    assert wanted.dfa is not None
+    return make_spec(dfa=read_json(wanted.dfa), **options)
 
 
 def report(verdict: Verdict) -> None:

@@ -7,19 +7,13 @@ from typing import Annotated
 
 import typer
 
-from softhat.cli.inputs import AlphabetOption, JsonOption
+from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_facts, print_json
 from softhat.cli.prove import (
-    BosOption,
     BudgetOption,
     CheckpointArgument,
-    DfaOption,
-    EmptyOption,
-    EosOption,
-    FormulaOption,
     MaxLengthOption,
-    RegexOption,
-    SpecificationOption,
+    Wanted,
     read_wanted,
 )
 from softhat.trained.checkpoint import read_checkpoint
@@ -28,14 +22,7 @@ from softhat.trained.radius import moved_by, radius
 
 def command(
     folder: CheckpointArgument,
-    spec: SpecificationOption = None,
-    formula: FormulaOption = None,
-    regex: RegexOption = None,
-    dfa: DfaOption = None,
-    alphabet: AlphabetOption = None,
-    bos: BosOption = None,
-    eos: EosOption = None,
-    empty: EmptyOption = False,
+    wanted: Wanted,
     max_length: MaxLengthOption = None,
     kind: Annotated[
         str,
@@ -57,11 +44,9 @@ def command(
     Example: softhat radius my-model --regex '(ab)*' --max-length 20 --copy fine-tuned
     """
     model = read_checkpoint(folder)
-    wanted = read_wanted(model, spec, formula, regex, dfa, alphabet, bos, eos, empty)
+    spec = read_wanted(model, wanted)
     other = None if copy is None else read_checkpoint(copy)
-    result = radius(
-        model, wanted, kind=kind, max_length=max_length, dtype=dtype, budget=budget
-    )  # fmt: skip
+    result = radius(model, spec, kind=kind, max_length=max_length, dtype=dtype, budget=budget)
     moved = None if other is None else moved_by(model, other, kind)
     good = result.radius > 0 and (moved is None or moved <= result.radius)
     if as_json:

@@ -12,9 +12,9 @@ import typer
 
 from softhat.cli import inputs
 from softhat.cli.models import (
-    AttentionOption,
     DtypeOption,
     ModelArgument,
+    ModelOptions,
     OutputNameOption,
     has_values,
     is_hard,
@@ -39,8 +39,7 @@ _BIG = 1 << 20
 def command(
     model: ModelArgument,
     words: inputs.WordArguments,
-    alphabet: inputs.AlphabetOption = None,
-    attention: AttentionOption = "unbounded",
+    options: ModelOptions,
     dtype: DtypeOption = "float32",
     output: OutputNameOption = None,
     at: Annotated[
@@ -56,8 +55,6 @@ def command(
             "--stream", help="Read @file or - in constant memory; print a line of 1 and . a word."
         ),
     ] = False,
-    symbols: inputs.SymbolsOption = False,
-    props: inputs.PropsOption = False,
     as_json: inputs.JsonOption = False,
 ) -> None:
     """Run a model (or a formula, compiled on the spot) on words: truth values and margins.
@@ -75,12 +72,12 @@ def command(
             "leave out --json, --at and --runtime dense"
         )
     if stream or (not whole and _is_big(words)):
-        if alphabet is None and not is_folder(model):
+        if options.alphabet is None and not is_folder(model):
             tell("note: no --alphabet: words may hold the formula's symbols only")
-        ready = read_model(model, alphabet, attention, symbols, props)
-        _stream(ready, words, dtype, output, strict, symbols)
+        ready = read_model(model, options)
+        _stream(ready, words, dtype, output, strict, options.symbols)
         return
-    ready, read = read_model_and_words(model, words, alphabet, attention, symbols, props)
+    ready, read = read_model_and_words(model, words, options)
     if is_hard(ready):
         _run_hard(ready, read, at, as_json)
         return

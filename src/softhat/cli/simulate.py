@@ -69,9 +69,11 @@ def command(
     """
     if coq:
         _coq(model, folder, epsilon, as_json)
+    from softhat.ahat.analysis.gap_laws import gap_laws
     from softhat.ahat.file import load
     from softhat.ahat.simulation.interrupted import Interrupted
     from softhat.ahat.simulation.simulate import simulate
+    from softhat.io.pictures.laws import NOTHING_TO_DRAW, save_laws
 
     paper = paper_width(style, width)
     if plot is not None:
@@ -79,6 +81,8 @@ def command(
     elif paper is not None:
         raise SofthatError("--style is of the picture: name one with --plot")
     source = load(model)
+    if plot is not None and all(law is None for law in gap_laws(source).gap.values()):
+        raise SofthatError(NOTHING_TO_DRAW)
     with progress(quiet=as_json) as show:
         target = None if decide else epsilon
         note = partial(show, "simulating", 0, None)
@@ -95,7 +99,6 @@ def command(
     simulation.save(folder)
     if plot is not None and not interrupted:
         from softhat.ahat.simulation.curves import simulation_curves
-        from softhat.io.pictures.laws import save_laws
 
         save_laws(simulation_curves(simulation), plot, paper)
     if as_json:

@@ -6,20 +6,17 @@ from typing import Annotated
 
 import typer
 
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
-from softhat.cli.models import AttentionOption, ModelArgument, read_model, refuse_ahat
+from softhat.cli.inputs import JsonOption
+from softhat.cli.models import ModelArgument, ModelOptions, read_model, refuse_ahat
 from softhat.cli.output import print_json, say
 
 
 def command(
     model: ModelArgument,
+    options: ModelOptions,
     latex: Annotated[
         bool, typer.Option("--latex", help="For a paper: theorem, table, assumptions, BibTeX.")
     ] = False,
-    alphabet: AlphabetOption = None,
-    attention: AttentionOption = "unbounded",
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """State what is proved about a model: the theorem, its laws and its assumptions.
@@ -28,7 +25,7 @@ def command(
     """
     from softhat.models.statement import state
 
-    ready = read_model(model, alphabet, attention, symbols, props)
+    ready = read_model(model, options)
     refuse_ahat(ready, model)
     stated = state(ready)
     if as_json:

@@ -11,8 +11,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption, WordArgument
-from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model_and_words
+from softhat.cli.inputs import JsonOption, WordArgument
+from softhat.cli.models import DtypeOption, ModelArgument, ModelOptions, read_model_and_words
 from softhat.cli.output import check_suffix, head_name, print_json, say
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_file
@@ -30,23 +30,20 @@ SUFFIXES: dict[Format, tuple[str, ...]] = {
 def command(
     model: ModelArgument,
     word: WordArgument,
-    alphabet: AlphabetOption = None,
-    attention: AttentionOption = "unbounded",
+    options: ModelOptions,
     dtype: DtypeOption = "float64",
     form: Annotated[
         Format | None,
         typer.Option("--format", help="text, json or png (by default as FILE ends: .png …)."),
     ] = None,
     file: Annotated[Path | None, typer.Option("-o", "--out", help="Write to FILE.")] = None,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what every head attends to and what every coordinate holds on one word.
 
     Example: softhat trace '!c S a' abca --alphabet abc -o trace.png
     """
-    ready, words = read_model_and_words(model, [word], alphabet, attention, symbols, props)
+    ready, words = read_model_and_words(model, [word], options)
     if len(words) != 1:
         raise SofthatError(f"trace takes one word, not {len(words)}")
     chosen = form or _by_name(file)

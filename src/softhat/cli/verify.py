@@ -9,16 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import (
-    AlphabetOption,
-    DaskOption,
-    JobsOption,
-    JsonOption,
-    PropsOption,
-    SymbolsOption,
-    show_word,
-)
-from softhat.cli.models import AttentionOption, DtypeOption, ModelArgument, read_model, refuse_ahat
+from softhat.cli.inputs import DaskOption, JobsOption, JsonOption, show_word
+from softhat.cli.models import DtypeOption, ModelArgument, ModelOptions, read_model, refuse_ahat
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.export.checking import verify
 from softhat.export.kinds import is_export
@@ -35,6 +27,7 @@ _LABEL = 48  # characters of a head's label in the table; --json gives all
 
 def command(
     model: ModelArgument,
+    options: ModelOptions,
     exhaustive: Annotated[
         int,
         typer.Option(max=1_000, help="Try all words to this length, as far as --max-words allows."),
@@ -51,10 +44,6 @@ def command(
     ] = 2_000_000,
     dtype: DtypeOption = "float32",
     runtime: Annotated[str, typer.Option(help="dense, linear or auto.")] = "dense",
-    attention: AttentionOption = "unbounded",
-    alphabet: AlphabetOption = None,
-    symbols: SymbolsOption = False,
-    props: PropsOption = False,
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Let words be longer than the certified length.")
     ] = False,
@@ -83,7 +72,7 @@ def command(
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
     exported = is_export(model) or (model.endswith(".gguf") and is_file(model))
-    loaded: Any = model if exported else read_model(model, alphabet, attention, symbols, props)
+    loaded: Any = model if exported else read_model(model, options)
     if not exported:
         refuse_ahat(loaded, model)
     for picture in (plot, phase):
@@ -118,7 +107,7 @@ def command(
     else:
         _report(result, exhaustive, max_length)
         if isinstance(loaded, Model):
-            inferred = is_inferred(model, alphabet)
+            inferred = is_inferred(model, options.alphabet)
             print_facts([("alphabet", shown_alphabet(loaded.transformer.symbols, inferred))])
     if plot or phase:
         _draw(loaded, dtype, plot, phase)

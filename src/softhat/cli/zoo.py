@@ -57,7 +57,8 @@ def command(
     if as_json:
         print_json(facts)
     else:
-        print_facts([(key.replace("_", " "), _shown(value)) for key, value in facts.items()])
+        said = {key: value for key, value in facts.items() if value is not None}
+        print_facts([(key.replace("_", " "), _shown(value)) for key, value in said.items()])
     trace = None if as_json and file is None else _trace(entry)
     if file is not None:
         if trace is None:
@@ -95,21 +96,14 @@ def _list(entries: list[Entry], family: str | None, as_json: bool) -> None:
     print_table(["name", "family", "what", "given as"], rows)
 
 
+_FACTS = ("name", "title", "family", "kind", "source", "alphabet", "propositional", "at")
+
+
 def _plain(entry: Entry) -> dict[str, Any]:
     """What the entry itself says, as JSON has it."""
-    return {
-        "name": entry.name,
-        "title": entry.title,
-        "family": entry.family,
-        "kind": entry.kind,
-        "source": entry.source,
-        "alphabet": list(entry.alphabet),
-        "propositional": entry.propositional,
-        "at": entry.at,
-        "empty_word": entry.empty,
-        "known": entry.known,
-        "example": entry.example,
-    }
+    facts = {name: getattr(entry, name) for name in _FACTS}
+    facts |= {"alphabet": list(entry.alphabet), "empty_word": entry.empty}
+    return {**facts, "known": entry.known, "example": entry.example}
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
@@ -197,4 +191,6 @@ def _shown(value: Any) -> str:
             if any(" " in str(x) for x in value)
             else " ".join(map(str, value))
         )
-    return f"{value:,}" if type(value) is int else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

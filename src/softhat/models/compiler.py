@@ -138,8 +138,10 @@ def _of_a_front_end(
         case LogDepth():
             if causal:
                 raise SofthatError("causal is for RASP programs: a prefix is never ahead of itself")
-            return _regular(given, alphabet, attention, max_length)
-    return _rasp(given, alphabet, attention, max_length, causal)
+            with rarely_collected():
+                return _regular(given, alphabet, attention, max_length)
+    with rarely_collected():
+        return _rasp(given, alphabet, attention, max_length, causal)
 
 
 def _regular(

@@ -8,7 +8,7 @@ Folders of format version 1 are read too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
 from softhat.numbers.predicates import Predicate
 from softhat.numbers.predicates import from_json as read_predicate
-from softhat.transformer.stored import FORMAT, READ, DamagedError, transformer_in
-from softhat.transformer.weights import Transformer
+from softhat.transformer.stored import FORMAT, READ, DamagedError, damaged, transformer_in
 
 # Other kinds are imported where one is read: most models are compiled, and start-up counts.
 if TYPE_CHECKING:
@@ -41,19 +40,20 @@ def load(folder: str | Path) -> Model | Simulation | ValueModel:
 
 def _load(folder: Path) -> Model | Simulation | ValueModel:
     config = read_config(folder)
-    match config.get("kind"):
-        case "compiled":
-            return _load_compiled(folder, config)
-        case "rasp":
-            return _load_rasp(folder, config)
-        case "loop":
-            return _load_loop(folder, config)
-        case "simulation":
-            from softhat.ahat.simulation.folder import load_simulation
+    kind = config.get("kind")
+    if kind == "simulation":
+        from softhat.ahat.simulation.folder import load_simulation
 
-            return load_simulation(folder, config)
-        case kind:
-            raise SofthatError(f"{folder}/config.json: unknown kind of model {kind!r}")
+        return load_simulation(folder, config)
+    with damaged(folder):
+        match kind:
+            case "compiled":
+                return _load_compiled(folder, config)
+            case "rasp":
+                return _load_rasp(folder, config)
+            case "loop":
+                return _load_loop(folder, config)
+    raise SofthatError(f"{folder}/config.json: unknown kind of model {kind!r}")
 
 
 def load_compiled(folder: str | Path) -> Model:
@@ -103,45 +103,34 @@ def _other_format(config: object, folder: Path) -> str:
 
 
 def _load_compiled(folder: Path, config: dict[str, Any]) -> Model:
-    try:
-        tensors = read_tensors(folder / "model.safetensors", inside=folder)
-        listed = [read_predicate(entry, PREDICATES) for entry in _predicates(folder, config)]
-        known = {predicate.name: predicate for predicate in listed}
-        transformer = transformer_in(config, tensors, known)
-        at = config.get("accepts_at")
-        if at not in (None, "first", "last"):
-            raise DamagedError(f"config.json: accepts_at is first or last, not {at!r}")
-        return Model(transformer, _formulas(folder, transformer, known), at=at)
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, SofthatError):
-            raise SofthatError(f"{folder} is damaged: {error}") from None
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise SofthatError(f"{folder} is damaged: {what}") from None
+    known = predicates_in(_predicates(folder, config))
+    transformer = transformer_in(config, _tensors(folder), known)
+    at = config.get("accepts_at")
+    if at not in (None, "first", "last"):
+        raise DamagedError(f"config.json: accepts_at is first or last, not {at!r}")
+    text = read_text(folder / "formula.txt", inside=folder)
+    formulas = formulas_in(text, transformer.symbols, transformer.propositional, known)
+    if tuple(formulas) != transformer.outputs:
+        raise DamagedError("formula.txt and config.json name different outputs")
+    return Model(transformer, formulas, at=at)
 
 
 def _load_rasp(folder: Path, config: dict[str, Any]) -> ValueModel:
     from softhat.models.value_model import ValueModel
 
-    try:
-        transformer = transformer_in(
-            config, read_tensors(folder / "model.safetensors", inside=folder)
-        )
-        return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise SofthatError(f"{folder} is damaged: {what}") from None
+    transformer = transformer_in(config, _tensors(folder))
+    return ValueModel.read(transformer, read_json(folder / "rasp.json", inside=folder))
 
 
 def _load_loop(folder: Path, config: dict[str, Any]) -> ValueModel:
     from softhat.models.loop_model import LANGUAGE, LoopModel
 
-    try:
-        block = transformer_in(config, read_tensors(folder / "model.safetensors", inside=folder))
-        language = read_json(folder / LANGUAGE, inside=folder)
-        return LoopModel.read_loop(block, language)
-    except (DamagedError, KeyError, TypeError, ValueError, OverflowError) as error:
-        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise SofthatError(f"{folder} is damaged: {what}") from None
+    block = transformer_in(config, _tensors(folder))
+    return LoopModel.read_loop(block, read_json(folder / LANGUAGE, inside=folder))
+
+
+def _tensors(folder: Path) -> dict[str, Any]:
+    return read_tensors(folder / "model.safetensors", inside=folder)
 
 
 def _predicates(folder: Path, config: Mapping[str, Any]) -> list[Any]:
@@ -155,17 +144,24 @@ def _predicates(folder: Path, config: Mapping[str, Any]) -> list[Any]:
     return list(config.get("predicates", ()))
 
 
-def _formulas(folder: Path, t: Transformer, known: Mapping[str, Predicate]) -> dict[str, Formula]:
-    formulas = {}
-    known_names = {"propositions" if t.propositional else "alphabet": t.symbols}
-    for line in read_text(folder / "formula.txt", inside=folder).removesuffix("\n").split("\n"):
-        name, colon, text = line.partition(": ")
+def predicates_in(listed: Iterable[Any]) -> dict[str, Predicate]:
+    """The numerical predicates that `predicates.json` lists, by name."""
+    predicates = [read_predicate(entry, PREDICATES) for entry in listed]
+    return {predicate.name: predicate for predicate in predicates}
+
+
+def formulas_in(
+    text: str, symbols: tuple[str, ...], propositional: bool, known: Mapping[str, Predicate]
+) -> dict[str, Formula]:
+    """What `formula.txt` says, `name: formula` a line; `known` are its numerical predicates."""
+    names = {"propositions" if propositional else "alphabet": symbols}
+    formulas: dict[str, Formula] = {}
+    for line in text.removesuffix("\n").split("\n"):
+        name, colon, written = line.partition(": ")
         if not colon:
-            raise DamagedError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")
+            raise SofthatError(f"formula.txt: expected `name: formula`, got {line[:60]!r}")
         if name in formulas:
-            raise DamagedError(f"formula.txt: output {name!r} stands there twice")
-        formulas[name] = bind(parse(text, **known_names), known)
+            raise SofthatError(f"formula.txt: output {name!r} stands there twice")
+        formulas[name] = bind(parse(written, **names), known)
         predicates_of(formulas[name])  # all are known
-    if tuple(formulas) != t.outputs:
-        raise DamagedError("formula.txt and config.json name different outputs")
     return formulas

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from softhat import __version__
+from softhat.frontends.regular.doubling import MEMBER
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.latex import escaped, to_latex
+from softhat.models.loop_model import LoopModel
 from softhat.models.model import Model
 
 BIBTEX = r"""@article{yang2026simulating,
@@ -37,24 +39,31 @@ class Statement:
     latex: str
 
 
-def state(model: Model) -> Statement:
+Stated = Model | LoopModel
+
+
+def state(model: Stated) -> Statement:
     """What is proved about a compiled model."""
-    if not isinstance(model, Model):
-        raise SofthatError(f"a statement is about a model of formulas, not {model!r}")
+    if not isinstance(model, Stated):
+        raise SofthatError(f"a statement is about a model of formulas or a block, not {model!r}")
     if model.certificate.void:
         raise SofthatError(f"nothing is proved about the model: {model.certificate.void[0]}")
     return Statement("\n".join(_text(model)), "\n".join(_latex(model)))
 
 
-def _text(model: Model) -> Iterator[str]:
+def _text(model: Stated) -> Iterator[str]:
     certificate, size, t = model.certificate, model.size, model.transformer
     yield (
         f"Theorem. A transformer with softmax attention, {_many(size.layers, 'layer')}, "
         f"{_many(size.heads, 'head')}, "
         f"d_model {size.d_model} and {size.parameters:,} parameters"
     )
-    for name, formula in model.formulas.items():
-        yield f"  computes {name}: {formula}"
+    if isinstance(model, LoopModel):
+        yield "  (the layer runs ⌈log₂ n⌉ times on a word of n symbols)"
+        yield f"  computes {MEMBER}: {_automaton(model)}"
+    else:
+        for name, formula in model.formulas.items():
+            yield f"  computes {name}: {formula}"
     yield f"at every position of every word over {' '.join(t.symbols)}{_reals(model)}."
     yield "In floating point its answers are right on words of at most"
     for dtype, length in certificate.max_length.items():
@@ -65,16 +74,31 @@ def _text(model: Model) -> Iterator[str]:
     yield f"Proved by softhat {__version__} from the weights."
 
 
-def _reals(model: Model) -> str:
+def _automaton(model: LoopModel) -> str:
+    """What is proved of a block names its automaton, not the expression that it came from."""
+    assert model.language is not None
+    dfa = model.language.dfa
+    steps = [
+        f"by {symbol}: " + ", ".join(f"{q} → {row[k]}" for q, row in enumerate(dfa.step))
+        for k, symbol in enumerate(dfa.alphabet)
+    ]
+    accepting = ", ".join(map(str, sorted(dfa.accepting))) or "none"
+    return (
+        f"acceptance of the prefix by the automaton of {_many(len(dfa.step), 'state')} that starts "
+        f"in {dfa.start} (accepting: {accepting}; {'; '.join(steps)})"
+    )
+
+
+def _reals(model: Stated) -> str:
     return ", in real arithmetic, whatever its length" if model.certificate.every_length else ""
 
 
-def _laws(model: Model) -> list[str]:
+def _laws(model: Stated) -> list[str]:
     laws = [law.text for layer in model.transformer.layers for law in layer.laws]
     return list(dict.fromkeys(f"β(n) = {text}" for text in laws)) or ["none (no attention)"]
 
 
-def _latex(model: Model) -> Iterator[str]:
+def _latex(model: Stated) -> Iterator[str]:
     certificate, size, t = model.certificate, model.size, model.transformer
     yield r"% \usepackage{amsmath,amssymb,amsthm,booktabs} \newtheorem{theorem}{Theorem}"
     yield r"\begin{theorem}"
@@ -84,9 +108,14 @@ def _latex(model: Model) -> Iterator[str]:
         f"{_many(size.heads, 'head')}, "
         rf"$d_{{\text{{model}}}} = {size.d_model}$ and ${_grouped(size.parameters)}$ parameters"
     )
+    if isinstance(model, LoopModel):
+        yield r"(the layer runs $\lceil \log_2 n \rceil$ times on a word of $n$ symbols)"
     yield rf"computes, at every position of every word over $\{{{symbols}\}}$,"
-    formulas = [to_latex(formula) for formula in model.formulas.values()]
-    yield r"\[ " + r" ,\qquad ".join(formulas) + r" . \]"
+    if isinstance(model, LoopModel):
+        yield f"{_prose(_automaton(model))}."
+    else:
+        formulas = [to_latex(formula) for formula in model.formulas.values()]
+        yield r"\[ " + r" ,\qquad ".join(formulas) + r" . \]"
     laws = {law.text: law.latex() for layer in t.layers for law in layer.laws}
     if laws:
         listed = ", ".join(rf"$\beta(n) = {text}$" for text in laws.values())
@@ -119,6 +148,7 @@ _SETTINGS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "^": r"\^{}",
     "<": "$<$", ">": "$>$", "√": r"$\surd$", "·": r"$\cdot$", "≤": r"$\leq$", "β": r"$\beta$",
     "τ": r"$\tau$", "ε": r"$\varepsilon$", "×": r"$\times$", "±": r"$\pm$",
+    "→": r"$\to$", "⌈": r"$\lceil$", "⌉": r"$\rceil$", "₂": "$_2$",
 }  # fmt: skip
 
 

@@ -306,22 +306,6 @@ def tabulated(predicate: Predicate, length: int = LENGTH) -> Predicate:
     return ListedByLength(name, length, np.packbits(np.concatenate(rows)).tobytes())
 
 
-def read_lines(text: str, place: str) -> dict[str, str]:
-    """A file of `name: bits` lines; `//` starts a comment."""
-    bits_of: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        line = line.split("//")[0].strip()
-        if not line:
-            continue
-        name, colon, bits = (part.strip() for part in line.partition(":"))
-        if not colon or not name:
-            raise SofthatError(f"{place}, line {number}: expected `name: bits`, got {line[:60]!r}")
-        if name in bits_of:
-            raise SofthatError(f"{place}, line {number}: the predicate {name!r} stands there twice")
-        bits_of[name] = bits
-    return bits_of
-
-
 def from_json(data: Mapping[str, Any], place: str) -> Predicate:
     """The predicate that `to_json` wrote; errors name its place in the file."""
     match data:

@@ -11,18 +11,20 @@ that for the question whether a word can be completed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from softhat.frontends.regular.dfa import DFA, read_dfa
+from softhat.frontends.regular.dfa import DFA, live_states, read_dfa
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import SofthatError
 from softhat.logic.core import to_core
 from softhat.logic.decide.paths import without_memory
+from softhat.logic.fragments import symbols_of
 from softhat.logic.linear import difference
+from softhat.logic.semantics.counts import RELATIONS
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Formula
 from softhat.logic.syntax.parse import parse
@@ -37,6 +39,7 @@ class _Machine(NamedTuple):
     """States by number with their transitions, and where words of the language end."""
 
     step: list[list[int]]
+    """By state and symbol; -1 where nothing was explored any more."""
     accepting: list[bool]
 
 
@@ -81,7 +84,7 @@ def spec(
     else:
         assert isinstance(source, Formula | str)
         formula = source if isinstance(source, Formula) else parse(source, alphabet=names)
-        names = _check(names, sorted(_symbols_of(formula)))
+        names = _check(names, symbols_of(formula))
         machine, start = _explored(formula, names, up_to), 0
         machine.accepting[0] = empty
     ids = dict(symbols) if symbols else {name: at for at, name in enumerate(names)}
@@ -110,39 +113,16 @@ def _check(names: list[str] | None, used: Sequence[str]) -> list[str]:
     return names
 
 
-def _symbols_of(formula: Formula) -> set[str]:
-    return {node.name for node, _ in distinct(formula)[0] if isinstance(node, nodes.Symbol)}
-
-
-def _live(machine: _Machine) -> list[bool]:
-    """From which states a word can still be completed."""
-    before: list[list[int]] = [[] for _ in machine.step]
-    for state, row in enumerate(machine.step):
-        for to in row:
-            if to >= 0:
-                before[to].append(state)
-    live = list(machine.accepting)
-    todo = [state for state, ends in enumerate(live) if ends]
-    while todo:
-        for state in before[todo.pop()]:
-            if not live[state]:
-                live[state] = True
-                todo.append(state)
-    return live
-
-
 def _next(
     machine: _Machine, start: int, names: list[str], ids: list[int], bos: int, eos: int
 ) -> Specification:
     """Which tokens may follow; words that cannot be completed are outside."""
-    live = _live(machine)
-    if not live[start]:
-        raise SofthatError("the language has no word: there is nothing to prove")
-    alive = [state for state, can in enumerate(live) if can]
+    alive = live_states(machine.step, np.flatnonzero(machine.accepting).tolist())
     place = {state: at for at, state in enumerate(alive)}
+    if start not in place:
+        raise SofthatError("the language has no word: there is nothing to prove")
     step = np.array(
-        [[place[to] if to >= 0 and live[to] else -1 for to in machine.step[q]] for q in alive],
-        np.int64,
+        [[place.get(to, -1) for to in machine.step[state]] for state in alive], np.int64
     ).reshape(len(alive), len(names))
     allowed = [
         frozenset(
@@ -205,7 +185,9 @@ class _Look:
         self.rows = rows
         place = {node: at for at, (node, _) in enumerate(rows)}
         self.memories: list[tuple[int, int]] = []
+        """(row that remembers, row whose value it remembers)."""
         self.counters: dict[int, tuple[list[tuple[int, int | None]], int]] = {}
+        """By row of a comparison: (coefficient, row that is counted; None: all), constant."""
         for at, (node, places) in enumerate(rows):
             match node:
                 case nodes.Yesterday():
@@ -228,6 +210,8 @@ class _Look:
         self.period = math.lcm(*[n.modulus for n, _ in rows if isinstance(n, nodes.Mod)])
 
     def after(self, state: Any, symbol: str) -> tuple[Any, bool]:
+        """The state after another symbol, and whether the formula holds there. A state is the
+        position (modulo the period), what is remembered, and the sums of the comparisons."""
         last, remembered, sums = state
         position = last + 1
         before = dict(zip((at for at, _ in self.memories), remembered, strict=True))
@@ -244,21 +228,11 @@ class _Look:
                 case nodes.Comparison(_, relation, _):
                     parts, constant = self.counters[at]
                     counted[at] += sum(a for a, f in parts if f is None or values[f])
-                    now = _RELATIONS[relation](counted[at] + constant)
+                    now = RELATIONS[relation](counted[at] + constant, 0)
             values.append(bool(now))  # a term has no truth: its comparison counts it
         phase = position if position <= self.period else position - self.period
         memory = tuple(values[source] for _, source in self.memories)
         return (phase, memory, tuple(counted.values())), values[-1]
-
-
-_RELATIONS: dict[str, Callable[[int], bool]] = {
-    "<": lambda x: x < 0,
-    "<=": lambda x: x <= 0,
-    "=": lambda x: x == 0,
-    "!=": lambda x: x != 0,
-    ">=": lambda x: x >= 0,
-    ">": lambda x: x > 0,
-}
 
 
 def _looks_ahead() -> SofthatError:

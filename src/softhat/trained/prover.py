@@ -12,7 +12,7 @@ from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.reads import Cell, FirstLayer
 from softhat.trained.rounding import Rounding
-from softhat.trained.specification import FAR, Specification
+from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, logits, tail
 from softhat.trained.zonotopes import Zonotope
 
@@ -81,11 +81,7 @@ class OneLayer:
         self.first = FirstLayer(model, spec, offset, most, rounding)
 
     def prove(
-        self,
-        cells: Sequence[Cell],
-        domain: str,
-        deadline: float,
-        limit: Callable[[], int] = lambda: FAR,
+        self, cells: Sequence[Cell], domain: str, deadline: float, limit: Callable[[], int]
     ) -> Iterator[Outcome]:
         """An outcome for each cell, in their order; cells that fail together are split. Cells that
         only words beyond the limit show are left out. It ends at the deadline."""

@@ -26,7 +26,7 @@ from softhat.trained.prover import OneLayer, Outcome, cell_length, cut
 from softhat.trained.reads import Cell, FirstLayer, score_slack
 from softhat.trained.refinement import Refined
 from softhat.trained.rounding import Array, Rounding, raised
-from softhat.trained.specification import FAR, Specification
+from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, queries_keys_values
 from softhat.trained.zonotopes import Zonotope
 
@@ -92,11 +92,7 @@ class TwoLayers:
         return symbols
 
     def prove(
-        self,
-        cells: Sequence[Cell],
-        domain: str,
-        deadline: float,
-        limit: Callable[[], int] = lambda: FAR,
+        self, cells: Sequence[Cell], domain: str, deadline: float, limit: Callable[[], int]
     ) -> Iterator[Outcome]:
         """An outcome for each cell: all states of the finer machine that belong to it."""
         order = sorted(cells, key=lambda cell: cell.read)

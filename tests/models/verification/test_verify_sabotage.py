@@ -11,6 +11,7 @@ from softhat.logic.optimise.entail import Look
 from softhat.logic.syntax import nodes
 from softhat.models import compiler
 from tests.proof.mutations import Mutation, matters, mutations
+from tests.slices import every
 
 # Together these have every kind of head in both directions, gates of every kind, every position
 # feature, and read-outs of stored bits and of raw heads.
@@ -53,9 +54,9 @@ def _check(formula: str, attention: str, chosen: list[Mutation]) -> tuple[int, l
 
 
 @pytest.mark.parametrize("attention", TARGETS)
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", every(2, FORMULAS))
 def test_single_weights(name: str, attention: str) -> None:
-    """A slice: one weight in eight, so more than 100 mutations that matter over all cases."""
+    """A slice: one weight in eight."""
     model = softhat.compile(FORMULAS[name], alphabet="ab", attention=attention)
     every = list(mutations(model))
     rng = np.random.default_rng(len(name))

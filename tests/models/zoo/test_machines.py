@@ -9,6 +9,7 @@ import pytest
 
 import softhat
 from softhat.io.errors import SofthatError
+from softhat.models.zoo.catalogue import zoo
 from softhat.models.zoo.machines import machine_of, machines
 from tests.cli.run import softhat as command
 from tests.frontends.machines.checks import check_decided, check_run
@@ -67,20 +68,27 @@ def test_names() -> None:
         machine_of("zoo:colatz")
 
 
+def test_no_machine_has_the_name_of_a_language() -> None:
+    """`zoo:NAME` and `zoo show NAME` mean one thing."""
+    assert not machines().keys() & zoo().keys()
+    shown = command("zoo", "show", "parity")
+    assert "F (2*#(a) = #*(a))" in shown.out
+
+
 def test_the_command_lists_and_shows_them() -> None:
     listed = command("zoo", "--family", "machines")
     assert all(name in listed.out for name in machines())
-    shown = command("zoo", "show", "parity")
+    shown = command("zoo", "show", "parity-automaton")
     assert shown.code == 0
-    assert "softhat generate zoo:parity" in shown.out
+    assert "softhat generate zoo:parity-automaton" in shown.out
 
 
 def test_the_command_runs_them() -> None:
     pytest.importorskip("transformers")
-    done = command("generate", "zoo:parity", "--check")
+    done = command("generate", "zoo:parity-automaton", "--check")
     assert done.code == 0, done.err
     assert "accepted: False" in done.out
     assert "every token is the interpreter's" in done.out
-    again = command("generate", "zoo:parity", "abab", "--to", "softhat", "--tokens", "30")
+    again = command("generate", "zoo:parity-automaton", "abab", "--to", "softhat", "--tokens", "30")
     assert "accepted: True" in again.out
-    assert softhat.machine(machines()["parity"].description).run("abab").accepted  # type: ignore[attr-defined]
+    assert softhat.machine(machines()["parity-automaton"].description).run("abab").accepted  # type: ignore[attr-defined]

@@ -65,12 +65,13 @@ softhat.answers = (() => {
     }
 
     let lastCurve = { key: null, points: [], critical: null };
+    const curveKey = (word, output) => `${output} ${keyOf(word)}`;
+    const hasCurve = (word, output) => lastCurve.key === curveKey(word, output);
     /** The least margin at 31 temperatures, and the critical one. */
     function curve(word, output, low, high) {
-      const key = `${output} ${keyOf(word)}`;
-      if (lastCurve.key !== key) {
+      if (!hasCurve(word, output)) {
         const factors = Array.from({ length: 31 }, (_, k) => 10 ** (low + (k * (high - low)) / 30));
-        lastCurve = { key, points: factors.map((factor) => [factor, leastMargin(word, factor, output)]), critical: critical(word, output, low) };
+        lastCurve = { key: curveKey(word, output), points: factors.map((factor) => [factor, leastMargin(word, factor, output)]), critical: critical(word, output, low) };
       }
       return lastCurve;
     }
@@ -82,7 +83,7 @@ softhat.answers = (() => {
       return Number.isFinite(least) ? least : null;
     }));
 
-    return { view, run, curve, gaps };
+    return { view, run, hasCurve, curve, gaps };
   }
 
   /** Scores of the keys that a row sees, -Infinity elsewhere. */

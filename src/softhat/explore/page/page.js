@@ -170,20 +170,20 @@ softhat.page = (() => {
     meaning.draw(shown);
     attention.draw(shown);
     proof.draw(shown);
-    drawTemperaturesSoon();
+    drawTemperatures();
     document.body.dataset.drawn = String(state.generation);
   }
 
   let temperatures = 0;
-  /** What needs many runs comes after the page has followed. */
-  function drawTemperaturesSoon() {
+  /** What needs many runs comes after the page has followed; until then the curve before is dimmed. */
+  function drawTemperatures() {
     clearTimeout(temperatures);
+    if (run.word.length > SLOW) return proof.noTemperatures(SLOW, LOW, HIGH);
     const { generation } = state;
-    temperatures = setTimeout(() => {
-      if (generation !== state.generation || state.status !== "ready") return;
-      if (run.word.length > SLOW) proof.noTemperatures(SLOW, LOW, HIGH);
-      else proof.temperatures(model.view, run.factor, model.curve(run.word, state.output, LOW, HIGH), LOW, HIGH);
-    }, 60);
+    const drawCurve = () => proof.temperatures(model.view, run.factor, model.curve(run.word, state.output, LOW, HIGH), LOW, HIGH);
+    if (model.hasCurve(run.word, state.output)) return drawCurve();
+    proof.temperaturesToCome(LOW, HIGH);
+    temperatures = setTimeout(() => generation === state.generation && state.status === "ready" && drawCurve(), 60);
   }
 
   function choose(chosen, open) {
@@ -432,15 +432,17 @@ softhat.page = (() => {
     if (selector) document.querySelectorAll(selector).forEach((part) => part.classList.add(name));
   }
 
-  /** Paper is white: what is drawn with the colours of the screen is drawn again for it. */
+  /** Paper is white: what is drawn with the colours of the screen is drawn again for it. What is folded
+      is printed, and folded again. */
   function listenToPrinting() {
     const paper = matchMedia("print");
-    let onScreen = null;
+    let onScreen = null, folded = [];
     const change = (printing) => {
       if (printing === (onScreen !== null)) return;
       const theme = printing ? "light" : onScreen;
       onScreen = printing ? document.documentElement.dataset.theme : null;
-      for (const part of document.querySelectorAll("details")) part.open = printing || part.open;
+      if (printing) folded = [...document.querySelectorAll("details:not([open])")];
+      for (const part of folded) part.open = printing;
       setTheme(theme);
     };
     paper.addEventListener("change", () => change(paper.matches));

@@ -18,7 +18,11 @@ softhat.parts = (() => {
     element.style.setProperty("--own", softhat.pictures.colourOf(node));
   }
 
-  const percent = (weight) => (weight >= 0.01 || weight === 0 ? `${(100 * weight).toFixed(2)} %` : `${(100 * weight).toExponential(2)} %`);
+  const percent = (weight) => {
+    const hundredths = 100 * weight;
+    if (hundredths >= 1 || weight === 0) return `${hundredths.toFixed(2)} %`;
+    return `${hundredths >= 1e-4 ? Number(hundredths.toPrecision(3)) : hundredths.toExponential(2)} %`;
+  };
 
   const valueText = (value) => (value === null ? "–" : typeof value === "number" ? String(Number(value.toPrecision(5))) : value);
 

@@ -167,10 +167,12 @@ softhat.pictures = (() => {
     return lines;
   }
 
-  /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points. */
+  /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points.
+      The names of marks stand above what is drawn, one in a row, so that no curve crosses them. */
   function plot({ title, lines, marks = [], dots = [], x, y, width = 420 }) {
     const said = wrapped(title, 58);
-    const right = 12, top = 11 + 15 * said.length, bottom = 34, height = 154 + top;
+    const named = marks.filter((mark) => mark.name);
+    const right = 12, heading = 11 + 15 * said.length, top = heading + 14 * named.length, bottom = 34, height = 154 + top;
     const all = lines.flatMap((line) => line.points).concat(dots);
     const finite = all.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
     if (!finite.length) return svg(width, 30, title, text(8, 18, `${title}: nothing to draw`));
@@ -197,10 +199,11 @@ softhat.pictures = (() => {
     });
     parts.push(...names); // in front of every line
     dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
-    marks.forEach((mark, k) => {
-      parts.push(element("path", { d: `M${px(mark.at)} ${top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
-      parts.push(over(px(mark.at), top + 10 + 14 * (k % 3), mark.name, { "text-anchor": px(mark.at) > width * 0.7 ? "end" : "start", fill: mark.colour, dx: px(mark.at) > width * 0.7 ? -4 : 4 }));
-    });
+    for (const mark of marks) {
+      const at = px(mark.at), row = heading + 14 * named.indexOf(mark), end = at > width * 0.7;
+      parts.push(element("path", { d: `M${at} ${mark.name ? row : top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
+      if (mark.name) parts.push(over(at, row + 10, mark.name, { "text-anchor": end ? "end" : "start", fill: mark.colour, dx: end ? -4 : 4 }));
+    }
     return svg(width, height, title, ...parts);
   }
 

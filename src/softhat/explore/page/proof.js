@@ -65,6 +65,7 @@ softhat.proof = (() => {
       x: { name: `${unit.name} (logarithmic)`, show: (v) => String(Number((unit.base * 10 ** v).toPrecision(4))) },
       y: { show: (v) => v.toPrecision(2), zero: true },
     });
+    byId("curve").classList.remove("old");
     byId("curve").replaceChildren(picture(), pictures.keep("least-margin", picture));
     ticks(low, high, [...(critical ? [{ at: Math.log10(critical), name: "critical" }] : []), { at: 0, name: "certified" }]);
     const certified = `certified for every word at ${inverseTemperature(view, 1)}`;
@@ -72,6 +73,14 @@ softhat.proof = (() => {
       ? `on this word answers break below ${inverseTemperature(view, critical)}; ${certified}`
       : `on this word no temperature of the scale breaks an answer; ${certified}`;
     document.body.dataset.critical = critical ? String(critical) : "";
+  }
+
+  /** The curve on the screen is of another word or model. */
+  function temperaturesToCome(low, high) {
+    byId("curve").classList.add("old");
+    byId("beta-said").textContent = "looking for where answers break on this word …";
+    ticks(low, high, [{ at: 0, name: "certified" }]);
+    document.body.dataset.critical = "";
   }
 
   function noTemperatures(most, low, high) {
@@ -145,5 +154,5 @@ softhat.proof = (() => {
     byId("why").replaceChildren(...(badges.length ? [said] : []), ...paragraphs(reasons), ...(assumes.length ? [more] : []));
   }
 
-  return { draw, temperatures, noTemperatures };
+  return { draw, temperatures, temperaturesToCome, noTemperatures };
 })();

@@ -3,12 +3,11 @@
 `names` tells what is there. `reading` opens regular files only, of a bounded size, as UTF-8
 whatever the locale says, JSON without duplicate fields, tensors after their header was checked.
 `writing` puts files and folders in place whole or not at all, and replaces nothing that softhat did
-not write (`replacing`); `protection` keeps outputs off inputs. `snapshot` reads a folder as it was
+not write (`replacing`) and no input (`softhat.io.protection`). `snapshot` reads a folder as it was
 at one moment. What the bytes mean is for the callers to say.
 """
 
 from softhat.io.files.names import exists, is_file, is_folder
-from softhat.io.files.protection import RECORD, check_derived, check_output, watch_inputs
 from softhat.io.files.reading import (
     opened,
     parse_json,
@@ -32,6 +31,7 @@ from softhat.io.files.writing import (
     write_files,
     write_folder,
 )
+from softhat.io.protection import RECORD, check_derived, check_output, watch_inputs
 
 __all__ = [
     "RECORD",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from softhat.io.errors import SofthatError
-from softhat.io.files.protection import note_input
+from softhat.io.protection import note_input
 
 if TYPE_CHECKING:
     import numpy as np

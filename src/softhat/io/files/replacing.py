@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files.protection import RECORD, is_input
 from softhat.io.files.reading import opened, read_json
+from softhat.io.protection import RECORD, is_input
 
 _SHOWN = 5  # names of files in the way
 

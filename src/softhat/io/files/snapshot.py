@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from softhat.io.errors import SofthatError
-from softhat.io.files.protection import RECORD
 from softhat.io.files.reading import opened, read_json
+from softhat.io.protection import RECORD
 
 PATIENCE = 30.0
 """Seconds to wait for a folder that is being saved again and again."""

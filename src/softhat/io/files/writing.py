@@ -10,8 +10,8 @@ Only what softhat wrote is replaced. A folder's `config.json` lists the digests 
 were written with it, so that a file which came later, or changed since, is known for somebody's
 work and refused by name; and a folder is replaced only by one of its own kind, a model by a model
 and never by a page. The one file that a user names (`-o trace.json`) is replaced as by any
-program, unless it is an input or a part of a model (`protection`); a link stays a link, and devices
-and pipes are written to, never replaced.
+program, unless it is an input or a part of a model (`check_output`); a link stays a link, and
+devices and pipes are written to, never replaced.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from typing import Any
 
 from softhat.io.errors import SofthatError
 from softhat.io.files.names import is_folder
-from softhat.io.files.protection import RECORD, check_derived, check_output
 from softhat.io.files.reading import MOST_TENSOR_BYTES, refusals
 from softhat.io.files.replacing import check_is_folder, check_replaceable
+from softhat.io.protection import RECORD, check_derived, check_output
 
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
@@ -55,7 +55,7 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
     """Put `data` at `path`, in a folder that exists. A device or a pipe is written to.
 
     `own` says that the file is the writer's to replace, such as a state that it has read itself;
-    any other must not be an input or a part of a model (`softhat.io.files.protection`).
+    any other must not be an input or a part of a model (`softhat.io.protection`).
     """
     target = Path(path)
     with refusals("write", target):

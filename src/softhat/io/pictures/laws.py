@@ -19,6 +19,7 @@ STYLES: dict[Kind, dict[str, Any]] = {
 }
 MARKERS = "sov^D"
 """A law is a line, data are open marks, and a fit is dotted (and says that it is one)."""
+NOTHING_TO_DRAW = "there is nothing to draw: every head is structurally uniform, so any β will do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,7 @@ def laws_figure(curves: Curves, paper: float | None = None) -> Any:
     For a paper the panels stand in one column, without a title: a caption says it there.
     """
     if not curves.heads:
-        raise SofthatError(
-            "there is nothing to draw: every head is structurally uniform, so any β will do"
-        )
+        raise SofthatError(NOTHING_TO_DRAW)
     if paper is not None:
         return _for_paper(curves, paper)
     picture = figure(10.5, 3.1 * len(curves.heads) + 0.7)

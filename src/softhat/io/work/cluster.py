@@ -17,6 +17,8 @@ from typing import Any
 from softhat.io.errors import MissingExtraError, SofthatError
 from softhat.io.work.source import source_digest
 
+CONNECTING = 10.0
+"""Seconds for the scheduler to be there at all: it may have been started just now."""
 PATIENCE = 20.0
 """Seconds for the scheduler or a worker to answer."""
 _ASK = "__import__('softhat.io.work.source', fromlist=['source_digest']).source_digest()"
@@ -31,7 +33,7 @@ def cluster(address: str) -> Iterator[Executor]:
         raise MissingExtraError("distributed", "dask") from None
     with _silence("distributed", "tornado", "asyncio"):
         try:
-            client = Client(address, timeout=10, set_as_default=False)
+            client = Client(address, timeout=CONNECTING, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise SofthatError(f"no Dask scheduler at {address}: {error}") from None
         try:

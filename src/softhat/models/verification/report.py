@@ -100,6 +100,11 @@ class Verification:
     """Words of each source a second and process, measuring included."""
     elapsed: float
 
+    def __repr__(self) -> str:
+        wrong = "wrong" if self.counterexample else "not ok"
+        verdict = "ok" if self.ok else wrong if self.complete else f"{wrong}, not complete"
+        return f"<softhat.Verification {verdict}: {self.words:,} words, {self.dtype}>"
+
     @property
     def words_per_second(self) -> float:
         return self.words / self.elapsed if self.elapsed > 0 else 0.0

@@ -65,12 +65,12 @@ def verify_values(
     model's own runtimes (an export, by what it is for); then `proved` is what is proved of that.
     """
     if min(exhaustive, random, max_words) < 0 or max_length < 1:
-        raise SofthatError("exhaustive, random, max_words and max_length are numbers of words")
+        raise SofthatError("exhaustive, random and max_words are 0 or more, max_length 1 or more")
     dtype = format_of(dtype).name
     lengths, errors = proved or (model.certificate.max_length, model.certificate.errors)
     reach = lengths[dtype]
     longest = min(max_length, reach or model.max_length)
-    allowed = errors.get(dtype, 0.0) if reach else 0.5
+    allowed = errors.get(dtype, 0.0) if reach else 0.5  # nothing proved: the next whole number
     complete, tried, worst = 0, 0, 0.0
     for n, words in _batches(model, exhaustive, random, longest, max_words, seed):
         if run is not None:

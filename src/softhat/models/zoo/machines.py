@@ -234,7 +234,7 @@ def machines() -> dict[str, MachineEntry]:
             "Of any depth that the stack has cells for.", 32, 128,
         ),
         MachineEntry(
-            "parity", "is the number of a even?",
+            "parity-automaton", "is the number of a even?",
             {"kind": "automaton", "regex": "b*(ab*ab*)*", "alphabet": "ab"}, "abaab",
             "Not star-free, so no formula without counting modulo 2 says it.", 32, 64,
         ),

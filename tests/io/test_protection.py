@@ -9,7 +9,7 @@ import pytest
 
 from softhat.io.errors import SofthatError
 from softhat.io.files import read_text, watch_inputs, write_file, write_files, write_folder
-from softhat.io.files.protection import check_derived, check_output, is_input
+from softhat.io.protection import check_derived, check_output, is_input
 
 FILES = {"config.json": b'{"format": "softhat-model"}', "weights": b"1234"}
 
