@@ -122,7 +122,7 @@ class Search:
             tied = made.dangerous(bags[bags.min(axis=1) >= 0], n, gaps)
             if tied is None or not tied.any():
                 continue
-            chosen = bags[bags.min(axis=1) >= 0][tied][: int(WORK / n**2 / 8) + 1]
+            chosen = bags[bags.min(axis=1) >= 0][tied.any(axis=1)][: int(WORK / n**2 / 8) + 1]
             words = np.array([np.repeat(np.arange(size), bag) for bag in chosen])
             worst = float(self._errors(words).max())
             if worst > self.epsilon:

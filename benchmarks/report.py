@@ -20,11 +20,12 @@ RESULTS, PAGE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.md"
 OPENING = """# Benchmarks
 
 `python benchmarks/run.py` measures what `softhat bench` does; `benchmarks/certify.py`,
-`benchmarks/cold.py` and `benchmarks/decide.py` measure certificates and decisions. They keep their
-tables in `benchmarks/results.json`, from which this page is written. Every table says at which
-commit it was measured. Times are processor seconds, the best of a few runs; ratios are of numbers
-from the same run. Other programs ran on the machine: they change no processor time as such, but
-take a share of its caches. Run the scripts on your machine before comparing.
+`benchmarks/cold.py` and `benchmarks/decide.py` measure certificates and decisions, and
+`benchmarks/ahat.py --before` simulations of hard attention. They keep their tables in
+`benchmarks/results.json`, from which this page is written. Every table says at which commit it was
+measured. Times are processor seconds, the best of a few runs; ratios are of numbers from the same
+run. Other programs ran on the machine: they change no processor time as such, but take a share of
+its caches. Run the scripts on your machine before comparing.
 
 """
 

@@ -31,7 +31,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "the exam": ("circuits/exam/*", "cli/exam.py"),
     "theorems for Coq": ("export/coq/*",),
-    "the checker of simulations": ("proof/simulations/*", "ahat/simulation/evidence.py"),
+    "the checker of simulations": (
+        "proof/simulations/*", "ahat/simulation/evidence.py", "numerics/intervals.py",
+    ),
     "regular languages without a formula": (
         "frontends/regular/counting.py", "frontends/regular/doubling.py",
         "frontends/regular/groups.py", "frontends/regular/least_depth.py",
@@ -50,6 +52,17 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "cli/state.py", "cli/figures.py",
     ),
     "RASP programs in stock decoders": ("export/stock/programs.py",),
+    "RASP: functions of i and n, windows, pointers": (
+        "frontends/rasp/cubes.py", "frontends/rasp/means.py", "frontends/rasp/places.py",
+        "frontends/rasp/pointing.py", "frontends/rasp/select_pairs.py", "frontends/rasp/within.py",
+    ),
+    "classes of symbols in regular expressions": ("frontends/regular/classes.py",),
+    "exports run by what they are for": ("export/gguf_verify.py", "export/native/verify.py"),
+    "one model of a corpus, and its digests": (
+        "circuits/corpus/extract.py", "circuits/corpus/sums.py", "circuits/lens.py",
+    ),
+    "the page without a server": ("explore/static.py",),
+    "python -m softhat": ("__main__.py",),
     "words in pieces, both ways, and trees of words": (
         "runtime/whole_word.py", "runtime/prefixes.py", "runtime/tree.py",
         "models/verification/trees.py",

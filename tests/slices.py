@@ -16,3 +16,9 @@ def every(step: int, values: Iterable[Any]) -> list[Any]:
         pytest.param(*group, marks=[pytest.mark.full] if at % step else [])
         for at, group in enumerate(groups)
     ]
+
+
+def sizes(part: Any, whole: Any) -> list[Any]:
+    """Parameters for `parametrize` or a fixture: the size of what one test does, in `make test` and
+    at full size."""
+    return [part, pytest.param(whole, marks=pytest.mark.full)]

@@ -105,7 +105,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "ahat/bounds/head_work.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/set_rows.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/tied_rows.py": ("ahat/bounds/test_sets.py", SOUND),
-    "ahat/bounds/words.py": ("ahat/bounds/test_sets.py", SOUND),
     "ahat/bounds/weights.py": ("numerics/test_entries.py", DATA),
     "numerics/boxes.py": ("ahat/bounds/test_envelope.py", "every activation lies in its box"),
     "ahat/simulation/certificate.py": (
@@ -231,7 +230,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/stock/certify.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/derivation.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/distribution.py": ("proof/gpt2/test_certificate.py", STOCK),
-    "proof/stock/gates.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/stock/heads/average.py": ("proof/stock/heads/test_sign.py", "a mean, and its sign"),
     "proof/stock/kind.py": ("proof/stock/heads/test_latest.py", "what every kind has"),
     "proof/stock/pair_scores.py": ("proof/gpt2/test_certificate.py", STOCK),

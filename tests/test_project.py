@@ -49,6 +49,8 @@ def test_types_that_functions_return_can_be_imported() -> None:
     assert isinstance(softhat.circuit(model, words=8), softhat.Circuit)
     hard = softhat.compile("a S b", alphabet="ab", attention="hard")
     assert isinstance(softhat.to_ahat(hard), softhat.AHAT)
-    for value in (model, model.certificate, trace):
+    report = softhat.verify(model, exhaustive=3, random=0, adversarial=0)
+    assert repr(report).startswith("<softhat.Verification ok: ")
+    for value in (model, model.certificate, trace, report):
         assert len(repr(value)) < 200
     assert callable(softhat.lens.load) and callable(softhat.corpus.load_model)
