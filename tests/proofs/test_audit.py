@@ -7,6 +7,7 @@ project file. `make` must fail on all of them, and pass on an honest one.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -134,6 +135,52 @@ PLANTS = {
     "Primitive": Plant(
         "Primitive int := #int63_type.\nPrimitive add := #int63_add.\n" + HONEST
     ),
+    "a variable in the type of a module, and a functor": Plant(
+        "Module Type T.\nVariable trust_me : 0 = 1.\nEnd T.\nModule F (X : T).\n"
+        f"{NO}\nProof. exact X.trust_me. Qed.\nEnd F.\n"
+    ),
+    "a theorem in the type of a module": Plant(
+        "Module Type T.\nVariable a : 0 = 1.\nEnd T.\nModule Type U.\nInclude T.\n"
+        f"{NO}\nProof. exact a. Qed.\nEnd U.\n"
+    ),
+    "a local definition in a module": Plant(f"Module M.\nLet a := 0.\nEnd M.\n{HONEST}"),
+    "a theorem that is given up": Plant(f"{NO}\nAbort.\n{HONEST}"),
+    "a goal that is given up": Plant(f"Goal 0 = 1.\nAbort.\n{HONEST}"),
+    "an equation that means something else, in a definition": Plant(
+        'Inductive any : nat -> nat -> Prop := Any x y : x = y where "x = y" := (any x y).\n'
+        f"{NO}\nProof. constructor. Qed.\n"
+    ),
+    "a number that means something else": Plant(
+        f'Notation "1" := 0.\n{NO}\nProof. reflexivity. Qed.\n'
+    ),
+    "numbers that mean something else": Plant(
+        "Inductive one := One.\nDefinition of (z : Number.int) : option one := Some One.\n"
+        "Definition to (o : one) := Number.IntDecimal (Decimal.Pos Decimal.Nil).\n"
+        "Declare Scope one_scope.\nNumber Notation one of to : one_scope.\n"
+        f"Open Scope one_scope.\n{NO}\nProof. reflexivity. Qed.\n"
+    ),
+    "a word that means something else": Plant(f'Notation "\'nat\'" := bool.\n{HONEST}'),
+    "a scope that means something else": Plant(f"Delimit Scope nat_scope with R.\n{HONEST}"),
+    "arguments in another scope": Plant(f"Arguments eq {{A}} (x y)%bool_scope.\n{HONEST}"),
+    "a coercion to what is true": Plant(
+        "Definition true_of (n : nat) := True.\nCoercion true_of : nat >-> Sortclass.\n"
+        "Theorem no : 0.\nProof. exact I. Qed.\n"
+    ),
+    "a letter that looks like another": Plant(
+        "Definition O\u0441 := 1.\nTheorem no : O\u0441 = 1.\nProof. reflexivity. Qed.\n"
+    ),
+    "an option behind Time": Plant(f"Time Set Definitional UIP.\n{HONEST}"),
+    "a path of plugins behind Time": Plant(f'Time Add ML Path "/tmp".\n{HONEST}'),
+    "a file that Coq would write": Plant(f'Time Redirect "audit" Print nat.\n{HONEST}'),
+    "extraction": Plant(
+        f"From Coq Require Import Extraction.\n{HONEST}Recursive Extraction yes.\n"
+    ),
+    "a build of one's own": Plant(
+        f"{NO}\nProof. reflexivity. Qed.\n", others=(("CoqMakefile", "all:\n\ttouch a.vo\n"),)
+    ),
+    "a proof for native_compute": Plant(
+        f"{NO}\nProof. native_cast_no_check (eq_refl 0). Qed.\n"
+    ),
     "Load": Plant("Load other.\n", others=(("other.v.txt", f"{NO}\nAdmitted.\n"),)),
 }  # fmt: skip
 
@@ -176,6 +223,26 @@ def test_a_planted_proof_fails(name: str, tmp_path: Path) -> None:
     needs_coq()
     done = _made(PLANTS[name], tmp_path)
     assert done.returncode != 0, done.stdout
+
+
+def test_nothing_compiled_is_handed_out() -> None:
+    """The digests that tie a compiled file to its source could be forged by whoever sends both."""
+    if not (PROOFS.parent / ".git").exists():
+        pytest.skip("not a clone")
+    listed = subprocess.run(
+        ["git", "-C", str(PROOFS), "ls-files"], capture_output=True, text=True, check=True
+    )
+    others = {name for name in listed.stdout.split() if not name.endswith(".v")}
+    assert others == {"Makefile", "README.md", "_CoqProject", "audit.py", "locked.py"}
+
+
+def test_the_page_of_claims_hides_nothing() -> None:
+    """Each theorem of `Main.v` is a whole statement: no section, no notation, no definition."""
+    text = re.sub(r"\(\*.*?\*\)", "", (PROOFS / "Main.v").read_text(), flags=re.DOTALL)
+    sentences = re.findall(r"\S.*?\.(?=\s)", text, re.DOTALL)
+    opening = {sentence.split()[0] for sentence in sentences if sentence[0].isupper()}
+    assert opening == {"From", "Import", "Open", "Theorem", "Proof.", "Qed."}
+    assert "ltac:" not in text
 
 
 def test_compiled_from_another_source(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_changed_weight_or_program_fails(tmp_path: Path) -> None:
     models.append(ValueModel(model.transformer, _model("histogram", 2).compiled))
     answers = _ask(models, [[MAKES]] * len(models), tmp_path)
     for (what, _), right in zip([*changed, ("the program", None)], answers, strict=True):
-        assert not right or what == "two symbols", what
+        assert not right, what
 
 
 def test_a_blunt_head_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from softhat.export.coq.syntax import integer
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.walk import distinct
@@ -19,6 +20,7 @@ from softhat.program.inputs import (
     TokenIn,
 )
 from softhat.program.signals import Program, Signal
+from softhat.transformer.weights import Transformer
 
 
 @dataclass
@@ -60,9 +62,12 @@ class Inputs:
         raise TypeError(f"no input of a formula: {signal!r}")
 
 
-def inputs_of(program: Program, formulas: Iterable[Formula]) -> Inputs:
-    """All inputs that the program has or the formulas speak of."""
-    symbols = {symbol: at for at, symbol in enumerate(program.symbols)}
+def inputs_of(weights: Transformer, program: Program, formulas: Iterable[Formula]) -> Inputs:
+    """All inputs that the program has or the formulas speak of. Symbols have the numbers of their
+    rows in the embedding: what the file calls `a` is what the weights take for it."""
+    if set(program.symbols) != set(weights.symbols):
+        raise SofthatError("the weights are about other symbols than the program: no file is written")
+    symbols = {symbol: at for at, symbol in enumerate(weights.symbols)}
     inputs = Inputs(symbols, program.propositional)
     for signal in program.signals:
         if is_given(signal, program.propositional):

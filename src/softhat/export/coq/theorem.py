@@ -151,7 +151,7 @@ def statement(model: Model) -> TheoremText:
         check_size(formula)
     check_kinds(program, weights.attention)
     plan = planned(program, weights.attention)
-    inputs = inputs_of(program, formulas.values())
+    inputs = inputs_of(weights, program, formulas.values())
     matcher = Matcher(program, inputs)
     outputs = dict(program.outputs)
     reasons = Reasons(matcher)

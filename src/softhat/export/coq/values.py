@@ -84,7 +84,7 @@ def value_theorem(model: ValueModel) -> str:
     program, weights = model.compiled.program, model.transformer
     check_kinds(program, weights.attention)
     plan = planned(program, weights.attention)
-    inputs = inputs_of(program, ())
+    inputs = inputs_of(weights, program, ())
     signals = [
         f"(* {at}: {comment(label)} *) {signal_text(signal, inputs)}"
         for at, (signal, label) in enumerate(zip(program.signals, program.labels, strict=True))
