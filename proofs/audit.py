@@ -53,7 +53,7 @@ COMMANDS = {
 }  # fmt: skip
 """All that a source may say to Coq. None of them can be believed without a proof, but those of
 `_ASSUMING`, outside a section."""
-_ASSUMING = {"Variable", "Variables", "Hypothesis", "Hypotheses", "Context", "Let"}
+_ASSUMING = {"Variable", "Variables", "Hypothesis", "Hypotheses", "Context"}
 """In a section they become premises of its theorems. In a module they are axioms, and in the type
 of a module premises that no statement shows."""
 
@@ -147,6 +147,8 @@ def suspects(path: Path) -> Iterator[str]:
 
     for sign in re.finditer(r"[^\n -~]", text):
         yield f"{place(sign.start())}: {sign.group()!r}: letters of other alphabets look like Latin"
+    for coercion in re.finditer(":>", text):
+        yield f"{place(coercion.start())}: a coercion changes how a statement is read"
     for word in _GRANTED.finditer(text):
         yield f"{place(word.start())}: {word.group()}"
     open_now: list[str] = []

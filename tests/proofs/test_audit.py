@@ -143,7 +143,6 @@ PLANTS = {
         "Module Type T.\nVariable a : 0 = 1.\nEnd T.\nModule Type U.\nInclude T.\n"
         f"{NO}\nProof. exact a. Qed.\nEnd U.\n"
     ),
-    "a local definition in a module": Plant(f"Module M.\nLet a := 0.\nEnd M.\n{HONEST}"),
     "a theorem that is given up": Plant(f"{NO}\nAbort.\n{HONEST}"),
     "a goal that is given up": Plant(f"Goal 0 = 1.\nAbort.\n{HONEST}"),
     "an equation that means something else, in a definition": Plant(
@@ -165,6 +164,9 @@ PLANTS = {
     "a coercion to what is true": Plant(
         "Definition true_of (n : nat) := True.\nCoercion true_of : nat >-> Sortclass.\n"
         "Theorem no : 0.\nProof. exact I. Qed.\n"
+    ),
+    "a coercion in a record": Plant(
+        f"Record holds := Holds {{ it : nat; what :> Prop }}.\n{HONEST}"
     ),
     "a letter that looks like another": Plant(
         "Definition O\u0441 := 1.\nTheorem no : O\u0441 = 1.\nProof. reflexivity. Qed.\n"
