@@ -1,7 +1,7 @@
-"""What a file of `certify --coq` states, read without softhat: its formulas and its weights.
+"""The model that a file of `certify --coq` states, read and run without softhat.
 
-The reader knows the little of Coq's syntax that such files use. What it reads is computed by the
-definitions of `proofs/Surface.v` and `proofs/Model.v`, written down here once more.
+The reader knows the little of Coq's syntax that such files use. The model is run by the definitions
+of `proofs/Model.v`, written down here once more.
 """
 
 from __future__ import annotations
@@ -93,114 +93,6 @@ def definition(text: str, name: str) -> Any:
     return _Reader(found[1]).application()
 
 
-def names(text: str) -> list[str]:
-    """The symbols (or propositions), by their numbers."""
-    found = re.search(r"^\(\* (?:symbol|proposition)s: (.*) \*\)$", text, re.M)
-    assert found is not None
-    return [part.split(": ", 1)[1] for part in found[1].split(", ")]
-
-
-# Formulas, by the definitions of Surface.v
-
-
-def truth(f: Term, word: Sequence[set[int]], predicates: Sequence[Predicate] = ()) -> list[bool]:
-    """Where the formula holds; each position of the word is the set of what holds there."""
-    n = len(word)
-    below = [g for g in f.given if isinstance(g, Term)]
-    if f.name == "Compare":
-        t, relation, u = f.given
-        left, right = _value(t, word, predicates), _value(u, word, predicates)
-        return [_COMPARED[relation.name](a, b) for a, b in zip(left, right, strict=True)]
-    first, second = ([truth(g, word, predicates) for g in below] + [[], []])[:2]
-
-    def at(i: int) -> bool:  # from 0
-        match f.name:
-            case "Symbol":
-                return f.given[0] in word[i]
-            case "Constant":
-                return bool(f.given[0])
-            case "First" | "Last":
-                return i == (0 if f.name == "First" else n - 1)
-            case "Mod":
-                modulus, remainder = f.given
-                return (i + 1) % modulus == remainder
-            case "At":
-                return predicates[f.given[0]](n, i + 1)
-            case "Not":
-                return not first[i]
-            case "And" | "Or" | "Xor" | "Implies" | "Iff":
-                return _CONNECTED[f.name](first[i], second[i])
-            case "Yesterday" | "WeakYesterday":
-                return first[i - 1] if i > 0 else f.name == "WeakYesterday"
-            case "Tomorrow" | "WeakTomorrow":
-                return first[i + 1] if i < n - 1 else f.name == "WeakTomorrow"
-            case "Once" | "Historically":
-                return (any if f.name == "Once" else all)(first[: i + 1])
-            case "Eventually" | "Always":
-                return (any if f.name == "Eventually" else all)(first[i:])
-            case "Since":
-                return any(second[j] and all(first[j + 1 : i + 1]) for j in range(i + 1))
-            case "Triggered":  # g, back to where f let it go
-                return all(second[j] or any(first[j + 1 : i + 1]) for j in range(i + 1))
-            case "Until":
-                return any(second[j] and all(first[i:j]) for j in range(i, n))
-            case "Release":
-                return all(second[j] or any(first[i:j]) for j in range(i, n))
-            case "WeakUntil":
-                return all(first[i:]) or any(second[j] and all(first[i:j]) for j in range(i, n))
-            case "StrongRelease":  # g, up to a position with f and g
-                return any(first[j] and all(second[i : j + 1]) for j in range(i, n))
-        raise ValueError(f.name)
-
-    return [at(i) for i in range(n)]
-
-
-_CONNECTED: dict[str, Callable[[bool, bool], bool]] = {
-    "And": lambda a, b: a and b,
-    "Or": lambda a, b: a or b,
-    "Xor": lambda a, b: a != b,
-    "Implies": lambda a, b: not a or b,
-    "Iff": lambda a, b: a == b,
-}
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "Less": lambda a, b: a < b,
-    "LessEqual": lambda a, b: a <= b,
-    "Equal": lambda a, b: a == b,
-    "NotEqual": lambda a, b: a != b,
-    "GreaterEqual": lambda a, b: a >= b,
-    "Greater": lambda a, b: a > b,
-}
-
-
-def _value(t: Term, word: Sequence[set[int]], predicates: Sequence[Predicate]) -> list[int]:
-    n = len(word)
-    match t.name, t.given:
-        case "Integer", (k,):
-            return [k] * n
-        case "Position", ():
-            return list(range(1, n + 1))
-        case "Length", ():
-            return [n] * n
-        case "Count", (f,):
-            holds = truth(f, word, predicates)
-            return [sum(holds[: i + 1]) for i in range(n)]
-        case "CountFuture", (f,):
-            holds = truth(f, word, predicates)
-            return [sum(holds[i:]) for i in range(n)]
-        case "CountAll", (f,):
-            return [sum(truth(f, word, predicates))] * n
-        case "Scale", (k, u):
-            return [k * a for a in _value(u, word, predicates)]
-        case (("Sum" | "Difference"), (u, v)):
-            sign = 1 if t.name == "Sum" else -1
-            pairs = zip(_value(u, word, predicates), _value(v, word, predicates), strict=True)
-            return [a + sign * b for a, b in pairs]
-    raise ValueError(t)
-
-
-# Models, by the definitions of Model.v, in float64
-
-
 def _dense(form: Sequence[tuple[int, Fraction]], size: int) -> NDArray[np.float64]:
     row = np.zeros(size)
     for coordinate, entry in form:
@@ -226,7 +118,7 @@ def _feature(
         case "Plain", "Reverse":
             return np.where(inside, n + 1 - j, 0) / divided
         case "Plain", "Alternating":
-            return (-1.0) ** j / divided
+            return np.where(j % 2 == 0, 1.0, -1.0) / divided
         case ("Plain", "Residue") | ("Known", "InMod"):
             modulus, remainder = what.given
             return 1.0 * (inside & (j % modulus == remainder))

@@ -66,7 +66,7 @@ def inputs_of(weights: Transformer, program: Program, formulas: Iterable[Formula
     """All inputs that the program has or the formulas speak of. Symbols have the numbers of their
     rows in the embedding: what the file calls `a` is what the weights take for it."""
     if set(program.symbols) != set(weights.symbols):
-        raise SofthatError("the weights are about other symbols than the program: no file is written")
+        raise SofthatError("the weights and the program have other symbols: no file is written")
     symbols = {symbol: at for at, symbol in enumerate(weights.symbols)}
     inputs = Inputs(symbols, program.propositional)
     for signal in program.signals:
