@@ -21,7 +21,6 @@ from softhat.proof.cells import (
     Zero,
     blocks_of,
     embedded,
-    finite,
     literal,
     rows_of,
 )
@@ -116,9 +115,9 @@ def test_rows_are_the_nonzero_entries(rows: list[list[float]]) -> None:
 @pytest.mark.parametrize("place", ["query", "into_bias", "out", "readout_bias"])
 def test_every_weight_is_a_number(place: str, value: float) -> None:
     t = softhat.compile("(Y a | b) S (Y b)", alphabet="ab").transformer
-    assert finite(t)
+    assert t.is_finite
     if place == "readout_bias":
-        assert not finite(replace(t, readout_bias=np.full_like(t.readout_bias, value)))
+        assert not replace(t, readout_bias=np.full_like(t.readout_bias, value)).is_finite
         return
     number = next(k for k, layer in enumerate(t.layers) if len(layer.into_bias))
     layer = t.layers[number]
@@ -129,4 +128,4 @@ def test_every_weight_is_a_number(place: str, value: float) -> None:
     else:
         new = np.array([value, *old[1:]])
     layers = (*t.layers[:number], replace(layer, **{place: new}), *t.layers[number + 1 :])
-    assert not finite(replace(t, layers=layers))
+    assert not replace(t, layers=layers).is_finite

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import DigitFeature, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
@@ -101,8 +99,8 @@ def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
     d_model = t.d_model
     positions = rows_of(t.position_embedding)
     tokens: list[Form] = [{} for _ in range(d_model)]
-    for row, column, value in zip(*t.embedding.where, t.embedding.values, strict=True):
-        tokens[column][int(row)] = float(value)
+    for row, column, value in t.embedding.entries():
+        tokens[column][row] = value
     cells: list[Cell] = []
     for at in range(d_model):
         where = f"coordinate {at}"
@@ -181,20 +179,14 @@ def bit_of(cell: Cell, atoms: Atoms) -> int:
 
 def rows_of(matrix: Sparse) -> list[Form]:
     """The rows of a matrix by their nonzero entries."""
-    rows: list[Form] = [{} for _ in range(matrix.shape[0])]
-    for r, c, value in zip(
-        *(a.tolist() for a in matrix.where), matrix.values.tolist(), strict=True
-    ):
-        rows[r][c] = value
-    return rows
+    written = written_rows(matrix)
+    return [written.get(r, {}) for r in range(matrix.shape[0])]
 
 
 def written_rows(matrix: Sparse) -> dict[int, Form]:
     """The rows of a matrix that have entries: there may be few of them."""
     rows: dict[int, Form] = {}
-    for r, c, value in zip(
-        *(a.tolist() for a in matrix.where), matrix.values.tolist(), strict=True
-    ):
+    for r, c, value in matrix.entries():
         rows.setdefault(r, {})[c] = value
     return rows
 
@@ -204,17 +196,6 @@ def blocks_of(tensor: Sparse) -> list[list[Form]]:
     blocks: list[list[Form]] = [
         [{} for _ in range(tensor.shape[1])] for _ in range(tensor.shape[0])
     ]
-    entries = zip(*(a.tolist() for a in tensor.where), tensor.values.tolist(), strict=True)
-    for h, r, c, value in entries:
+    for h, r, c, value in tensor.entries():
         blocks[h][r][c] = value
     return blocks
-
-
-def finite(t: Transformer) -> bool:
-    """Whether every weight is a number."""
-    tensors = [t.embedding.values, t.position_embedding.values, t.readout.values, t.readout_bias]
-    for layer in t.layers:
-        for name in ("query", "key", "value", "output", "into", "out"):
-            tensors.append(getattr(layer, name).values)
-        tensors += [layer.into_bias, layer.out_bias]
-    return all(bool(np.isfinite(tensor).all()) for tensor in tensors)

@@ -23,7 +23,7 @@ from softhat.numbers.predicates import longest as table_length
 from softhat.numerics.formats import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Cell, Form, Zero, blocks_of, embedded, finite, rows_of
+from softhat.proof.cells import Cell, Form, Zero, blocks_of, embedded, rows_of
 from softhat.proof.certificate import Certificate
 from softhat.proof.claims import Claims
 from softhat.proof.gates import Threshold, feed_forward, read_out
@@ -100,7 +100,7 @@ def read_outs(t: Transformer, ledger: Ledger) -> Iterator[tuple[Form, float]]:
 
 def cells_of(t: Transformer, atoms: Atoms, proof: Proof, ledger: Ledger) -> list[Cell]:
     """What every coordinate holds after the last layer."""
-    if not finite(t):
+    if not t.is_finite:
         raise VoidError("a weight is not a finite number")
     if t.sinks not in ((BOS,), (BOS, EOS)):
         raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
@@ -180,9 +180,7 @@ def attention_of(
 def _written(output: Sparse) -> list[list[tuple[int, int, float]]]:
     """For each head (coordinate, value row, weight) of its output matrix."""
     heads: list[list[tuple[int, int, float]]] = [[] for _ in range(output.shape[0])]
-    for h, at, r, w in zip(
-        *(a.tolist() for a in output.where), output.values.tolist(), strict=True
-    ):
+    for h, at, r, w in output.entries():
         heads[h].append((at, r, w))
     return heads
 

@@ -110,7 +110,7 @@ class Report:
             self.reasons.append("a gate can be wrong by the leak alone")
         max_length, binding = {}, {}
         for form in self.formats.values():
-            n, why = self._limit(form) if not self.reasons else (0, "void")
+            n, why = self.limit(form) if not self.reasons else (0, "void")
             max_length[form.name], binding[form.name] = n, why
         return Certificate(
             attention=self.t.attention,
@@ -179,8 +179,17 @@ class Report:
     def _bound(self, kind: Kind, n: int, form: Format) -> Bound | str:
         key = (id(kind), n, form.name)
         if key not in self.bounds:
-            self.bounds[key] = bound(kind, n, form)
+            self.bounds[key] = self.bound(kind, n, form)
         return self.bounds[key]
+
+    def bound(self, kind: Kind, n: int, form: Format) -> Bound | str:
+        """The error of a head's output in the runtime that this is about."""
+        return bound(kind, n, form)
+
+    def positions_held(self, form: Format) -> int:
+        """The last position that the embedding holds."""
+        grows = {Named("i"), Named("r")} & set(self.t.positions)
+        return int(min(form.largest, CAP)) if grows and not self.scaled else CAP
 
     def _worst(self, kind: Kind, form: Format, upto: int) -> Bound | str:
         """At least the error at every length up to `upto`."""
@@ -196,7 +205,7 @@ class Report:
             self.bounds[key] = worst
         return self.bounds[key]
 
-    def _limit(self, form: Format) -> tuple[int, str]:
+    def limit(self, form: Format) -> tuple[int, str]:
         """The length up to which every head, gate and read-out is proved."""
         best, why = self.proof.longest, self.proof.end
 
@@ -205,10 +214,7 @@ class Report:
             if limit[0] < best:
                 best, why = limit[0], f"{where}: {limit[1]}"
 
-        grows = {Named("i"), Named("r")}
-        if self.t.attention != "temperature" and grows & set(self.t.positions):
-            reach = int(min(form.largest, CAP))
-            take((reach, "positions overflow"), "the embedding")
+        take((self.positions_held(form), "positions overflow"), "the embedding")
         for head in self.proof.heads:
             kind = head.by_format[form.name]
             where = f"layer {head.layer}, head {head.head} ({head.kind.name})"
@@ -294,13 +300,13 @@ def clip_fails(clip: Clip, errors: list[tuple[Bound, bool]], form: Format) -> st
 
 
 def sum_fails(total: GateSum, errors: list[tuple[Bound, bool]], form: Format) -> str | None:
-    """Why a read-out's margin may have the wrong sign, or None."""
+    """Why a read-out's margin may have the wrong sign, or be stored as 0, or None."""
     *weights, bias = total.weights
     if any(form.stored(weight) != weight for weight in weights):
         return "a weight of the read-out is not representable"
     off = abs(form.stored(bias) - bias)
     loss, gain, _ = _spread(total, (*weights, form.stored(bias)), errors, form)
-    if min(total.top - loss, 1 - total.top - gain) - off <= 2.0**-20:
+    if min(total.top - loss, 1 - total.top - gain) - off <= form.smallest:
         return "the margin is too small"
     return None
 
@@ -310,18 +316,19 @@ def _spread(
 ) -> tuple[float, float, float]:
     """How far a sum can be below its value where true, above it where false, above 1.
 
-    Where the conjunction is false one literal is, and is off by its own error only: more false
-    literals lower the sum by more than they can be off. Bits times weights are multiples of the
-    weights' grid: they add up exactly while that is no finer than the spacing of the largest
-    partial sum; where it is, every term may be rounded, not only head outputs.
+    Where the conjunction is false one literal is, and is off by its own error only, the others by
+    what they are above 1: more false literals lower the sum by more than they can be off. Bits
+    times weights are multiples of the weights' grid: they add up exactly while that is no finer
+    than the spacing of the largest partial sum; where it is, every term may be rounded, not only
+    head outputs.
     """
     spacing = form.grid(total.size + len(errors))
     exact = spacing <= min(map(grid_of, weights))
     rounding = (len(errors) if exact else total.terms) * spacing
     over = sum(error.over for error, _ in errors) + rounding
     loss = sum(e.low if positive else e.high for e, positive in errors) + rounding
-    gain = max((e.high if positive else e.low for e, positive in errors), default=0.0) + over
-    return loss, gain, over
+    false = ((e.high if positive else e.low) - e.over for e, positive in errors)
+    return loss, max(false, default=0.0) + over, over
 
 
 def _in_format(

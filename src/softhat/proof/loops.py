@@ -24,7 +24,7 @@ from softhat.io.errors import VoidError
 from softhat.numerics.formats import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Zero, bit_of, embedded, finite
+from softhat.proof.cells import Bit, Cell, Zero, bit_of, embedded
 from softhat.proof.certificate import Certificate
 from softhat.proof.check import attention_of, feed_forward_of, read_outs
 from softhat.proof.gates import read_out
@@ -124,7 +124,7 @@ def _derive(t: Transformer, claim: LoopClaim, proof: Proof) -> None:
 
 def _check_form(t: Transformer, claim: LoopClaim) -> None:
     """One block, one output, one sink; the claim has the form of an automaton."""
-    if not finite(t):
+    if not t.is_finite:
         raise VoidError("a weight is not a finite number")
     if t.sinks != (BOS,) or t.propositional or len(t.layers) != 1 or len(t.outputs) != 1:
         raise VoidError(f"a loop has one block, one output, symbols, and {BOS} as its only sink")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ def distinct_rows(matrix: Sparse) -> tuple[Sparse, NDArray[np.int64]]:
 def rows_of(matrix: Sparse, form: Format) -> list[Row]:
     """The rows of a matrix as (column, weight) pairs."""
     rows: list[list[tuple[int, float]]] = [[] for _ in range(matrix.shape[0])]
-    values: NDArray[Any] = form.load(matrix.values)
-    for r, c, w in zip(*(axis.tolist() for axis in matrix.where), values.tolist(), strict=True):
+    for r, c, w in matrix.entries(form.load(matrix.values)):
         rows[r].append((c, w))
     return [tuple(row) for row in rows]
 

@@ -59,8 +59,7 @@ class Reader:
             written.update(layer.out.where[0].tolist())
             written.update(np.flatnonzero(layer.out_bias).tolist())
         entries: dict[int, list[tuple[int, float]]] = {}
-        where, values = t.position_embedding.where, t.position_embedding.values
-        for c, feature, value in zip(*(axis.tolist() for axis in where), values, strict=True):
+        for c, feature, value in t.position_embedding.entries():
             entries.setdefault(c, []).append((feature, value))
         return {
             c: t.positions[held[0][0]]
@@ -73,8 +72,7 @@ class Reader:
         layer = self.transformer.layers[number]
         query, key, value = (self._rows(m) for m in (layer.query, layer.key, layer.value))
         output: dict[int, dict[int, list[tuple[int, float]]]] = {}
-        loaded = self.form.load(layer.output.values).tolist()
-        for h, c, r, w in zip(*(a.tolist() for a in layer.output.where), loaded, strict=True):
+        for h, c, r, w in layer.output.entries(self.form.load(layer.output.values)):
             output.setdefault(h, {}).setdefault(r, []).append((c, w))
         forms = []
         for h, mask in enumerate(layer.masks):
@@ -105,8 +103,7 @@ class Reader:
     def _rows(self, tensor: Sparse) -> dict[int, dict[int, Row]]:
         """(heads, rows, d_model) as rows[head][row]."""
         rows: dict[int, dict[int, list[tuple[int, float]]]] = {}
-        loaded = self.form.load(tensor.values).tolist()
-        for h, r, c, w in zip(*(axis.tolist() for axis in tensor.where), loaded, strict=True):
+        for h, r, c, w in tensor.entries(self.form.load(tensor.values)):
             rows.setdefault(h, {}).setdefault(r, []).append((c, w))
         return {h: {r: tuple(row) for r, row in by_row.items()} for h, by_row in rows.items()}
 

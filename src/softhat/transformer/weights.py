@@ -10,7 +10,7 @@ or run, because almost every entry of a compiled matrix is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -61,6 +61,11 @@ class Sparse:
         dense = np.asarray(array, dtype=np.float64)
         where = tuple(np.asarray(axis, dtype=np.int64) for axis in np.nonzero(dense))
         return Sparse(dense.shape, where, dense[where])
+
+    def entries(self, held: NDArray[Any] | None = None) -> Iterator[tuple[Any, ...]]:
+        """Where it is not 0, axis by axis, and what it is there (or what `held` is)."""
+        values = self.values if held is None else held
+        return zip(*(axis.tolist() for axis in self.where), values.tolist(), strict=True)
 
     def dense(self) -> NDArray[np.float64]:
         full = np.zeros(self.shape)
@@ -126,6 +131,12 @@ class Layer:
     FEED_FORWARD = ("into", "into_bias", "out", "out_bias")
     TENSORS = ATTENTION + FEED_FORWARD
 
+    def numbers(self) -> Iterator[NDArray[np.float64]]:
+        """All that are not 0."""
+        for name in self.TENSORS:
+            tensor = getattr(self, name)
+            yield tensor.values if isinstance(tensor, Sparse) else tensor
+
     @property
     def tensors(self) -> tuple[str, ...]:
         """The names of its tensors; a layer without hidden units has no feed-forward."""
@@ -190,6 +201,18 @@ class Transformer:
             asked = "this model has several outputs" if output is None else f"no output {output!r}"
             raise SofthatError(f"{asked}: choose output= one of {', '.join(self.outputs)}")
         return output
+
+    def numbers(self) -> Iterator[NDArray[np.float64]]:
+        """All weights that are not 0."""
+        for tensor in (self.embedding, self.position_embedding, self.readout):
+            yield tensor.values
+        yield self.readout_bias
+        for layer in self.layers:
+            yield from layer.numbers()
+
+    @property
+    def is_finite(self) -> bool:
+        return all(bool(np.isfinite(tensor).all()) for tensor in self.numbers())
 
     @property
     def has_bos(self) -> bool:

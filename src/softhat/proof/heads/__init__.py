@@ -15,14 +15,15 @@ from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell
-from softhat.proof.heads import average, latest, previous, shift, sign, strict_latest
+from softhat.proof.heads import average, latest, previous, shift, sign
 from softhat.proof.heads.kind import Kind, ProgramParts
 from softhat.proof.heads.reading import HeadWeights, read
 from softhat.proof.softmax import Bound
 
-KINDS: tuple[ModuleType, ...] = (strict_latest, average, previous, shift, latest, sign)
+KINDS: tuple[ModuleType, ...] = (average, previous, shift, latest, sign)
 """Each has `NAMES` (what its heads are called and do), `fits` and `recognise`; the first that
-fits is taken, and what does not meet its theorem's conditions voids the certificate."""
+fits is taken, and what does not meet its theorem's conditions voids the certificate. Of a strict
+mask there is one kind."""
 
 
 def recognise(
@@ -38,7 +39,7 @@ def recognise(
         return parts.recognise(head, cells, number, atoms, level)
     reading = read(head, cells, number, atoms, level)
     for kind in KINDS:
-        if kind.fits(reading):
+        if kind is latest if head.mask in latest.STRICT else kind.fits(reading):
             recognised: tuple[Kind, list[Cell]] = kind.recognise(reading)
             return recognised
     raise VoidError("its scores have none of the known forms")

@@ -7,6 +7,11 @@ computes: `since_latest`). All but e^-B of the attention is on the last j withou
 n: the next candidates are 1, 2, … positions away, so gaps are B, 2B, …, and those of keys that
 are ruled out are at least as large.
 
+**Theorem 2** (`strict_latest_leak` of proofs/StrictLatest.v): StrictLatest (mirrored:
+StrictEarliest), the same over j < i. A key less can only raise the winner's share. `<bos>` is never
+bad, so it is there to be found; it sees no key itself and gets 0. So the head computes Y of what
+Latest computes, and Latest's bounds hold.
+
 **In floats** (`latest_float` of proofs/Floats.v for the scores). The one row that rules keys out
 is exactly 0 for all others, so their scores are only B·j and -B·i, exact while these are; a
 ruled-out key's score is off by a share of its own size.
@@ -26,9 +31,13 @@ from softhat.proof.heads.reading import NO_KIND, Key, Reading, refuse_averages, 
 from softhat.proof.scores import CARE, rounded, rows_of, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
+STRICT = ("<", ">")
+"""Masks that hide the query's own position."""
 NAMES = {
     "Latest": "looks back to the last position that decides",
     "Earliest": "looks ahead to the first position that decides",
+    "StrictLatest": "looks back to the last position before it that decides",
+    "StrictEarliest": "looks ahead to the first position after it that decides",
 }
 
 
@@ -36,7 +45,7 @@ NAMES = {
 class LatestKind(SlopedKind):
     """Softmax of B(j - i) - A·i·bad_j."""
 
-    CALLED = tuple(NAMES)
+    CALLED = tuple(NAMES)[:2]
     NUMBERS = ("slope", "penalty")
 
     penalty: float
@@ -72,6 +81,13 @@ class LatestKind(SlopedKind):
         return one_winner((ladder,), n, form, self.scores.attention == "hard")
 
 
+@dataclass(frozen=True, slots=True)
+class StrictLatestKind(LatestKind):
+    """The same over j < i."""
+
+    CALLED = tuple(NAMES)[2:]
+
+
 def fits(reading: Reading) -> bool:
     return (reading.here, "1", 0) in reading.terms
 
@@ -97,12 +113,17 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         )
     refuse_averages(reading.scores)
     _one_row_rules_out(reading, bad, across)
+    strict = reading.head.mask in STRICT
     raws: list[Cell] = []
     for held in reading.values():
         if atoms.space.both(bad, held) != atoms.space.false:
             raise VoidError("its value does not imply that the key is not ruled out")
-        raws.append(Raw(atoms.since(bad, held, reading.direction, reading.level), reading.number))
-    return LatestKind(reading.direction, reading.scores, float(slope), float(penalty)), raws
+        function = atoms.since(bad, held, reading.direction, reading.level)
+        if strict:
+            function = atoms.previous(function, reading.direction, reading.level)
+        raws.append(Raw(function, reading.number))
+    kind = StrictLatestKind if strict else LatestKind
+    return kind(reading.direction, reading.scores, float(slope), float(penalty)), raws
 
 
 def _one_row_rules_out(reading: Reading, bad: int, across: tuple[Key, int]) -> None:

@@ -55,8 +55,9 @@ class Slope:
     over: Range
     low: float
     high: float
+    size: float
+    """How large the mean can be, and its query."""
     query: float
-    """How large its query can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +246,8 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
         ends = atoms.space.range_of_sum(mean.terms)
         low, high = sorted(factors[0] * end for end in ends)
         (weight,) = (row[query] for row in reading.head.query if query in row)
-        held = max(map(abs, ends))
-        slopes.append(Slope(mean.over, float(low), float(high), float(held) * abs(weight)))
+        held = float(max(map(abs, ends)))
+        slopes.append(Slope(mean.over, float(low), float(high), held, held * abs(weight)))
         for a, f in scaled:
             weighted[mean.over, f] = weighted.get((mean.over, f), Fraction(0)) + a
     if terms:

@@ -12,7 +12,7 @@ from softhat.program.heads import Direction
 from softhat.program.heads import StrictLatest as StrictLatestHead
 from softhat.program.signals import Program
 from softhat.proof.cells import Raw
-from softhat.proof.heads.strict_latest import StrictLatestKind
+from softhat.proof.heads.latest import StrictLatestKind
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import (
