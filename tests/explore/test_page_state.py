@@ -188,6 +188,67 @@ def test_the_zoo_is_read_where_its_entries_say(page: Any, address: str) -> None:
     assert page.inner_text("#answer").startswith("✔ true at position 1")
 
 
+@pytest.mark.parametrize(
+    ("question", "kind", "text", "word"),
+    [
+        ("", "formula", "!c S a", "abcabb"),
+        ("#p=on", "formula", "!c S a", "abcabb"),
+        ("#k=regex", "regex", "(a|b)*abb&~(b*)", "abaabb"),
+        ("#k=zoo&f=parity", "zoo", "parity", "aba"),
+        ("#f=%21c%20S%20a", "formula", "!c S a", "abcabb"),
+        ("#k=zoo&f=parity&w=abba", "zoo", "parity", "abba"),
+    ],
+)
+def test_an_address_that_leaves_out_its_question_has_an_example(
+    page: Any, address: str, question: str, kind: str, text: str, word: str
+) -> None:
+    page.goto(address + question)
+    ready(page)
+    assert page.evaluate("softhat.state.state.kind") == kind
+    assert page.evaluate("softhat.state.state.text") == text
+    assert page.input_value("#word") == word
+
+
+@pytest.mark.parametrize(
+    ("formula", "word", "said"),
+    [
+        ("F (2*#(a) = #*(a))", "abba", "#(a) is 1 and #*(a) is 2: 2·1 = 2"),
+        ("3*#(a) > #(b) + 1", "abb", "#(a) is 1 and #(b) is 2: 3·1 ≤ 2 + 1"),
+        ("2*#(a) < #(b) - 1", "abbbb", "#(a) is 1 and #(b) is 4: 2·1 + 1 < 4"),
+    ],
+)
+def test_the_verdict_computes_what_it_compares(
+    page: Any, address: str, formula: str, word: str, said: str
+) -> None:
+    page.goto(at(address, formula, word, r="first" if "F" in formula else "last"))
+    ready(page)
+    assert page.inner_text("#verdict").endswith(f"{said}.")
+
+
+@pytest.mark.parametrize(("place", "ringed"), [("first", "0"), ("last", "5")])
+def test_the_answer_has_a_ring(page: Any, address: str, place: str, ringed: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb", a="abc", r=place))
+    ready(page)
+    rings = page.locator("#truth td.read").all()
+    assert [ring.get_attribute("data-column") for ring in rings] == [ringed]
+    assert rings[0].locator("xpath=..").get_attribute("data-node") == str(
+        page.evaluate("document.querySelector('#truth tr:nth-child(2)').dataset.node")
+    )
+    outline = "getComputedStyle(document.querySelector('td.read'), '::before').outlineStyle"
+    assert page.evaluate(outline) == "solid"
+
+
+def test_a_table_stands_beside_the_maps_where_it_fits(page: Any, address: str) -> None:
+    page.goto(at(address, "!c S a", "abcabb" * 4, a="abc"))
+    ready(page)
+    meaning, maps = page.locator("#meaning"), page.locator("#attention-part")
+    assert meaning.bounding_box()["width"] > 1390
+    page.fill("#word", "abc")
+    ready(page)
+    assert meaning.bounding_box()["width"] < 500
+    assert meaning.bounding_box()["y"] == maps.bounding_box()["y"]
+
+
 def test_alphabets_are_said(page: Any, address: str) -> None:
     page.goto(at(address, "!c S a", "ca"))
     ready(page)

@@ -143,11 +143,21 @@ softhat.attention = (() => {
       one.enlarge.textContent = one === enlarged ? "⤡ small" : "⤢ large";
     }
     for (const button of byId("head-choice").children) button.setAttribute("aria-pressed", String(button.dataset.key === enlarged?.key));
+    makeRoom();
     redraw();
     openRow();
     markers();
     legend();
     if (byId("stream").open) residual();
+  }
+
+  const AROUND = 56; // pixels by which a card is higher than wide, on a projector
+  const LEAST = 440; // pixels of a card, however low the screen is
+  /** On a projector a map is as large as the screen lets it be below what stands above it. */
+  function makeRoom() {
+    if (!shown?.state.projector) return;
+    const above = byId("layers").getBoundingClientRect().top + window.scrollY;
+    byId("layers").style.setProperty("--room", `${Math.max(LEAST, window.innerHeight - above - AROUND)}px`);
   }
 
   /** The maps again, at the size that they now have. */
@@ -260,7 +270,7 @@ softhat.attention = (() => {
       pen.fillStyle = pictures.fill((x / 119) ** 2);
       pen.fillRect(x, 0, 1, 12);
     }
-    byId("legend").replaceChildren("0 %", canvas, "100 % (2 % is at a seventh: square-root scale)");
+    byId("legend").replaceChildren("0 %", canvas, "100 %, by square roots: small leaks are seen");
   }
 
   function residual() {

@@ -2,19 +2,22 @@
 /* What the input says: the verdict in a sentence, and the truth of every part at every position. */
 
 softhat.meaning = (() => {
-  const { pictures, words, reasons } = softhat;
+  const { pictures, words, reasons, source } = softhat;
   const { byId, make, link, valueText } = softhat.parts;
   const WIDE = 48; // positions that the table shows
-  const NARROW = 12; // positions that fit beside the attention maps
+  const NARROW = 12; // positions that all have their number
+  const TALL = 24; // rows beyond which the table scrolls by itself
+  const EVERY = 5; // of many positions, those that have their number
 
   /** Positions (from 0) that tables show: all, or the last ones of a long word. */
   const shown = (n) => Array.from({ length: Math.min(n, WIDE) }, (_, k) => k + Math.max(0, n - WIDE));
 
   function draw({ view, run, state }) {
-    document.querySelector("main").classList.toggle("long-word", run.word.length > NARROW);
     verdict(view, run, state);
+    const entry = (source.names[state.kind] ?? []).find((one) => one.text === state.text);
+    byId("titled").textContent = entry?.title ?? "";
     formulaText(view, run.output);
-    table(view, run);
+    table(view, run, readAt(run, state));
     byId("facts").textContent = run.output.facts;
     byId("alphabet-said").textContent = alphabetSaid(view);
     byId("warnings").replaceChildren(...view.warnings.map((warning) => make("li", { textContent: warning })));
@@ -80,8 +83,15 @@ softhat.meaning = (() => {
 
   // The formula and its table
 
+  const LEADS = {
+    formula: "What the input says at every position of the word. A filled square is true; the one with a ring is the answer.",
+    ahat: "Whether hard attention gives more than 0 at every position of the word. The square with a ring is the answer.",
+    rasp: "What the program gives at every position of the word.",
+  };
+
   function formulaText(view, output) {
     const place = byId("formula-text");
+    byId("meaning-said").textContent = LEADS[view.formula ? "formula" : view.kind];
     if (!view.formula) {
       place.textContent = view.title;
       return;
@@ -109,11 +119,12 @@ softhat.meaning = (() => {
     place.replaceChildren(...open(0, characters.length, 0));
   }
 
-  function table(view, run) {
+  function table(view, run, answered) {
     const columns = shown(run.word.length);
     const clipped = run.word.length > WIDE ? `the last ${WIDE} of ${run.word.length}` : "";
-    const rows = [line(clipped, columns, (at) => ({ className: "symbol", textContent: pictures.short(words.tokenText(run.word[at]), 5), title: `${words.tokenText(run.word[at])} at position ${at + 1}` }))];
-    for (const { at, depth } of view.formula ? run.output.tree : []) {
+    const rows = [line(clipped, columns, (at) => symbol(run.word[at], at, columns))];
+    const parts = view.formula ? run.output.tree : [];
+    for (const { at, depth } of parts) {
       const { text } = view.formula.nodes[at];
       const row = line(text, columns, (column) => bit(run.truth[at][column], `${text} is ${run.truth[at][column] ? "true" : "false"} at ${column + 1}`));
       const name = row.querySelector("th");
@@ -130,15 +141,39 @@ softhat.meaning = (() => {
     } else if (!view.formula) {
       rows.push(line("value > 0", columns, (at) => bit(run.expected[at], `value ${run.values[at].toPrecision(5)} at ${at + 1}`)));
     }
-    byId("truth").replaceChildren(...rows);
+    if (answered !== null && !view.decoder) rows[1].querySelector(`[data-column="${answered}"]`)?.classList.add("read");
+    const longest = Math.max(clipped.length, 9, ...parts.map(({ at, depth }) => view.formula.nodes[at].text.length + depth));
+    const place = byId("truth");
+    place.replaceChildren(...rows);
+    place.style.setProperty("--columns", columns.length);
+    place.style.setProperty("--characters", longest);
+    place.classList.toggle("tall", rows.length > TALL);
+    needed = longest * LETTER + columns.length * SQUARE;
+    fit();
+  }
+
+  const LETTER = 7.5, SQUARE = 22, COLUMN = 3.5; // pixels; the page has the width of so many columns of it
+  let needed = 0; // pixels of the table at its smallest
+  /** A table that is too wide to stand beside the maps stands above them. */
+  function fit() {
+    const main = document.querySelector("main");
+    main.classList.toggle("wide-table", needed > main.clientWidth / COLUMN - 32);
+  }
+
+  /** A symbol of the word above its column, with the number of its position. */
+  function symbol(token, at, columns) {
+    const numbered = columns.length <= NARROW || at === 0 || (at + 1) % EVERY === 0;
+    return { className: "symbol", textContent: pictures.short(words.tokenText(token), 5), title: `${words.tokenText(token)} at position ${at + 1}`,
+      ...(numbered && { place: at + 1 }) };
   }
 
   function line(name, columns, cell) {
-    const row = make("tr", {}, make("th", { textContent: name, title: name }));
+    const row = make("tr", {}, make("th", { title: name }, make("span", { textContent: name })));
     for (const at of columns) {
-      const { said, ...properties } = cell(at);
+      const { said, place, ...properties } = cell(at);
       const data = make("td", properties);
       if (said) data.append(make("span", { className: "hidden-name", textContent: said }));
+      if (place) data.dataset.place = place;
       data.dataset.column = at;
       row.append(data);
     }
@@ -147,5 +182,5 @@ softhat.meaning = (() => {
 
   const bit = (on, title) => ({ className: on ? "bit on" : "bit", title, said: on ? "true" : "false" });
 
-  return { draw, shown, readAt };
+  return { draw, fit, shown, readAt };
 })();

@@ -8,6 +8,8 @@ softhat.page = (() => {
   const { words, answers, source, pictures, meaning, attention, proof } = softhat;
   const { state, asked, begin, remember, recall } = softhat.state;
   const { byId, make } = softhat.parts;
+  const KINDS = { formula: "formula", regex: "regular expression", program: "B-RASP or C-RASP program", rasp: "RASP library",
+    ahat: "hard-attention transformer", zoo: "zoo of languages" };
   const LOW = -2, HIGH = 1; // the scale of inverse temperatures: powers of ten
   const SLOW = 160; // positions beyond which nothing is tried at many temperatures
   const LONG = 1024; // positions beyond which the page says first that it works
@@ -260,7 +262,7 @@ softhat.page = (() => {
     for (const id of ["kind", "text", "word", "alphabet", "attention", "dtype", "long", "beta", "length", "at"]) byId(id).value = state[id];
     const radio = document.querySelector(`input[name=view][value="${CSS.escape(state.view)}"]`);
     if (radio) radio.checked = true;
-    byId("text-name").textContent = state.kind === "ahat" ? "hard-attention transformer (JSON)" : state.kind;
+    byId("text-name").textContent = state.kind === "ahat" ? "its JSON" : KINDS[state.kind] ?? state.kind;
     const named = NAMED.includes(state.kind);
     document.querySelector(".field.text").hidden = named && !isOwn();
     document.querySelector(".field.file").hidden = !isOwn();
@@ -395,7 +397,10 @@ softhat.page = (() => {
     }
     byId("stream").addEventListener("toggle", look);
     byId("first-failure").addEventListener("click", findFirstFailure);
-    new ResizeObserver(() => requestAnimationFrame(attention.redraw)).observe(byId("layers"));
+    new ResizeObserver(() => requestAnimationFrame(() => {
+      if (run) meaning.fit();
+      attention.redraw();
+    })).observe(byId("layers"));
   }
 
   function listenToButtons() {
@@ -477,12 +482,25 @@ softhat.page = (() => {
     keepToControls();
     const { word } = state;
     if (source.state) Object.assign(state, source.state, word && { word });
-    else if (!location.hash) begin(questionOf(source.kinds[0], source.names[source.kinds[0]][0]));
+    else complete();
+  }
+
+  /** An address that asks nothing asks the first example of its kind; one that names something known
+      and no word asks it on its own word. */
+  function complete() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (!given.has("k")) state.kind = source.kinds[0];
+    const names = source.names[state.kind] ?? [];
+    const named = given.has("f") ? names.find((entry) => entry.text === state.text) : names[0];
+    if (!named || (given.has("f") && given.has("w"))) return;
+    const { at } = state;
+    Object.assign(state, questionOf(state.kind, named), at && { at });
+    if (given.has("a")) state.alphabet = given.get("a");
   }
 
   function start() {
     setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    byId("kind").replaceChildren(...source.kinds.map((kind) => new Option(kind, kind)));
+    byId("kind").replaceChildren(...source.kinds.map((kind) => new Option(KINDS[kind] ?? kind, kind)));
     for (const id of ["text", "alphabet"]) byId(id).readOnly = !source.compiles;
     document.documentElement.dataset.mode = source.mode;
     byId("machines").hidden = source.mode === "report";

@@ -6,6 +6,9 @@ softhat.pictures = (() => {
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#7a5195", "#8a5a00"];
 
   const SMALLEST = 12; // pixels: smaller text is not drawn
+  const PLAIN = 13; // the type of pictures that are not maps, in their own units
+
+  const MONO = "ui-monospace, Menlo, Consolas, monospace";
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -29,7 +32,7 @@ softhat.pictures = (() => {
   }
 
   function text(x, y, said, attributes = {}) {
-    const made = element("text", { x, y, fill: css("--faint"), "font-size": SMALLEST, ...attributes });
+    const made = element("text", { x, y, fill: css("--faint"), "font-size": PLAIN, ...attributes });
     made.textContent = said;
     return made;
   }
@@ -44,11 +47,14 @@ softhat.pictures = (() => {
   }
 
   const EDGE = { plain: 26, projector: 44 }; // pixels for the tokens on the left and below
+  const WIDEST_EDGE = 0.16; // of a map's side, for tokens that are words or sets
 
-  /** Where the cells of a square map stand, in pixels of its side. */
-  function grid(side, count) {
-    const edge = EDGE[document.documentElement.dataset.projector ? "projector" : "plain"];
-    return { side, count, edge, cell: (side - edge - 1) / count };
+  /** Where the cells of a square map stand, in pixels of its side; long names have a wider edge. */
+  function grid(side, names, widthOf) {
+    const plain = EDGE[document.documentElement.dataset.projector ? "projector" : "plain"];
+    const wanted = Math.max(...names.filter((name) => short(name, 12).length > 3).map((name) => widthOf(short(name, 12)) + 8), 0);
+    const edge = Math.max(plain, Math.min(wanted, WIDEST_EDGE * side));
+    return { side, count: names.length, edge, cell: (side - edge - 1) / names.length };
   }
 
   /** The row and the column of a map under a pointer, or null beside its cells. */
@@ -62,11 +68,13 @@ softhat.pictures = (() => {
   /** Draw a square map on a canvas, as wide as the page lets it be. `cells(r, c)` is a weight, or
       null where nothing is seen; `chosen` is outlined, and so is what `marked(r, c)` says. */
   function map(canvas, { rowNames, columnNames, cells, chosen, marked }) {
-    const g = grid(Math.max(80, Math.floor(canvas.clientWidth)), rowNames.length);
+    const side = Math.max(80, Math.floor(canvas.clientWidth));
     const ratio = window.devicePixelRatio || 1;
-    canvas.width = g.side * ratio;
-    canvas.height = g.side * ratio;
+    canvas.width = side * ratio;
+    canvas.height = side * ratio;
     const pen = canvas.getContext("2d");
+    pen.font = `${SMALLEST}px ${MONO}`;
+    const g = grid(side, rowNames, (name) => pen.measureText(name).width);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     const [ink, line, paper] = [css("--ink"), css("--line"), css("--paper")];
     const [plus, minus] = [css("--ink-rgb"), css("--minus-rgb")];
@@ -108,11 +116,12 @@ softhat.pictures = (() => {
 
   /** Tokens beside the rows and below the columns; where cells are small, only some of them. */
   function drawNames(pen, g, rowNames, columnNames) {
-    const size = Math.max(SMALLEST, Math.min(g.edge * 0.6, g.cell * 0.55));
+    const longNames = g.edge > EDGE.projector;
+    const size = longNames ? SMALLEST : Math.max(SMALLEST, Math.min(g.edge * 0.6, g.cell * 0.55));
     pen.fillStyle = css("--faint");
-    pen.font = `${size}px ui-monospace, Menlo, Consolas, monospace`;
+    pen.font = `${size}px ${MONO}`;
     const widest = Math.max(...columnNames.map((name) => Math.min(g.edge, pen.measureText(short(name, 12)).width)));
-    const [everyRow, everyColumn] = [size, widest].map((room) => Math.max(1, Math.ceil((room * 1.1) / g.cell)));
+    const [everyRow, everyColumn] = [size, Math.min(widest, Math.max(g.cell / 1.1, 3 * size))].map((room) => Math.max(1, Math.ceil((room * 1.1) / g.cell)));
     for (let k = 0; k < g.count; k += everyRow) {
       pen.textAlign = "right";
       pen.fillText(fitted(pen, rowNames[k], g.edge - 4), g.edge - 4, (k + 0.5) * g.cell);
@@ -170,9 +179,9 @@ softhat.pictures = (() => {
   /** Points joined by lines, with axes; `marks` are labelled vertical lines, `dots` measured points.
       The names of marks stand above what is drawn, one in a row, so that no curve crosses them. */
   function plot({ title, lines, marks = [], dots = [], x, y, width = 420 }) {
-    const said = wrapped(title, 58);
+    const said = wrapped(title, 44); // beside it, what it can be kept as
     const named = marks.filter((mark) => mark.name);
-    const right = 12, heading = 11 + 15 * said.length, top = heading + 14 * named.length, bottom = 34, height = 154 + top;
+    const right = 12, heading = 12 + 16 * said.length, top = heading + 16 * named.length, bottom = 38, height = 158 + top;
     const all = lines.flatMap((line) => line.points).concat(dots);
     const finite = all.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
     if (!finite.length) return svg(width, 30, title, text(8, 18, `${title}: nothing to draw`));
@@ -181,13 +190,14 @@ softhat.pictures = (() => {
     const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
     let [y0, y1] = [Math.min(...ys, y.zero ? 0 : Infinity), Math.max(...ys)];
     if (y1 === y0) y1 = y0 + 1;
-    const left = Math.max(46, ...[y0, y1].map((value) => 10 + 7 * y.show(value).length));
+    const levels = y.zero && y0 < -0.1 * y1 && y1 > -0.1 * y0 ? [y0, 0, y1] : [y0, y1];
+    const left = Math.max(46, ...levels.map((value) => 10 + 7.5 * y.show(value).length));
     const px = (v) => left + ((v - x0) / (x1 - x0 || 1)) * (width - left - right);
     const py = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - top - bottom);
-    const parts = said.map((line, k) => text(8, 13 + 15 * k, line, { fill: css("--ink") }));
+    const parts = said.map((line, k) => text(8, 13 + 16 * k, line, { fill: css("--ink") }));
     parts.push(element("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: css("--faint") }));
-    for (const value of [y0, y1]) parts.push(text(left - 4, py(value) + 4, y.show(value), { "text-anchor": "end" }));
-    parts.push(text(left, height - 19, x.show(x0)), text(width - right, height - 19, x.show(x1), { "text-anchor": "end" }));
+    for (const value of levels) parts.push(text(left - 4, py(value) + 4, y.show(value), { "text-anchor": "end" }));
+    parts.push(text(left, height - 22, x.show(x0)), text(width - right, height - 22, x.show(x1), { "text-anchor": "end" }));
     parts.push(text((left + width) / 2, height - 4, x.name, { "text-anchor": "middle" }));
     if (y.zero) parts.push(element("path", { d: `M${left} ${py(0)}H${width - right}`, stroke: css("--line"), fill: "none" }));
     const names = [];
@@ -200,16 +210,16 @@ softhat.pictures = (() => {
     parts.push(...names); // in front of every line
     dots.forEach(([a, b]) => parts.push(element("circle", { cx: px(a), cy: py(b), r: 2.6, fill: css("--ink") })));
     for (const mark of marks) {
-      const at = px(mark.at), row = heading + 14 * named.indexOf(mark), end = at > width * 0.7;
+      const at = px(mark.at), row = heading + 16 * named.indexOf(mark), end = at > width * 0.7;
       parts.push(element("path", { d: `M${at} ${mark.name ? row : top}V${height - bottom}`, stroke: mark.colour, "stroke-width": 1.4, "stroke-dasharray": mark.here ? "none" : "4 3" }));
-      if (mark.name) parts.push(over(at, row + 10, mark.name, { "text-anchor": end ? "end" : "start", fill: mark.colour, dx: end ? -4 : 4 }));
+      if (mark.name) parts.push(over(at, row + 11, mark.name, { "text-anchor": end ? "end" : "start", fill: mark.colour, dx: end ? -4 : 4 }));
     }
     return svg(width, height, title, ...parts);
   }
 
   /** Signed bars, one a position: to the right of 0 is true. */
   function bars(title, values, labels, wrong) {
-    const width = 420, height = 100, left = 8, top = 20;
+    const width = 420, height = 108, left = 8, top = 24;
     const most = Math.max(1e-9, ...values.map(Math.abs));
     const step = Math.min(26, (width - 2 * left) / values.length);
     const middle = top + (height - top - 22) / 2;
@@ -230,30 +240,42 @@ softhat.pictures = (() => {
 
   /** Lengths on a logarithmic scale: where we are, what is certified, what failed first. */
   function meter(title, here, certified, failure) {
-    const width = 420, height = 40 + 17 * certified.length + (failure ? 16 : 0);
+    const width = 420, left = 82, row = 19, first = 26;
+    const bottom = first + row * certified.length;
+    const height = bottom + 18 + (failure ? 17 : 0);
     const most = Math.log2(Math.max(here, 2, ...certified.map((c) => c.length), failure ?? 2)) + 1;
-    const px = (n) => 74 + (Math.log2(Math.max(1, n)) / most) * (width - 190);
+    const px = (n) => left + (Math.log2(Math.max(1, n)) / most) * (width - left - 130);
     const parts = [text(8, 13, title, { fill: css("--ink") })];
     certified.forEach((c, k) => {
-      const y = 24 + 17 * k;
+      const y = first + row * k;
       const within = here <= c.length;
-      parts.push(text(8, y + 9, c.dtype, { fill: css("--ink") }));
-      parts.push(element("rect", { x: 74, y, width: Math.max(1, px(c.length) - 74), height: 10, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
+      parts.push(text(8, y + 10, c.dtype, { fill: css("--ink") }));
+      parts.push(element("rect", { x: left, y, width: Math.max(1, px(c.length) - left), height: 11, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
     });
-    const bottom = 24 + 17 * certified.length;
-    parts.push(element("path", { d: `M${px(here)} 19V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
-    certified.forEach((c, k) => parts.push(over(px(c.length) + 5, 33 + 17 * k, lengthText(c.length))));
-    parts.push(text(px(here), bottom + 12, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
+    parts.push(element("path", { d: `M${px(here)} 20V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
+    certified.forEach((c, k) => parts.push(over(px(c.length) + 5, first + 10 + row * k, lengthText(c.length))));
+    parts.push(text(px(here), bottom + 13, `here: ${here}`, { "text-anchor": "middle", fill: css("--accent") }));
     if (failure) {
-      parts.push(element("path", { d: `M${px(failure)} 19V${bottom}`, stroke: css("--wrong"), "stroke-width": 2, "stroke-dasharray": "4 3" }));
-      parts.push(text(px(failure), bottom + 27, `first failure: ${failure}`, { "text-anchor": "middle", fill: css("--wrong") }));
+      parts.push(element("path", { d: `M${px(failure)} 20V${bottom}`, stroke: css("--wrong"), "stroke-width": 2, "stroke-dasharray": "4 3" }));
+      parts.push(text(px(failure), bottom + 30, `first failure: ${failure}`, { "text-anchor": "middle", fill: css("--wrong") }));
     }
     return svg(width, height, title, ...parts);
   }
 
+  /** A number beside its exponent, as it is written. */
+  const power = (base, exponent) => base + [...String(exponent)].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("");
+
+  /** The end of a logarithmic axis: a number of two digits, or a power of ten. */
+  function decimal(exponent) {
+    if (Math.abs(exponent) > 5) return power(10, Math.round(exponent));
+    return Number((10 ** exponent).toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 2 });
+  }
+
+  const signed = (value, digits) => value.toPrecision(digits).replace("-", "−");
+
   const lengthText = (n) => {
     if (!n) return "nothing certified";
-    return n < 1e9 ? `to ${n.toLocaleString("en")}` : `to about 2^${Math.round(Math.log2(n))}`;
+    return n < 1e9 ? `to ${n.toLocaleString("en")}` : `to about ${power(2, Math.round(Math.log2(n)))}`;
   };
 
   function download(name, content, type) {
@@ -299,5 +321,5 @@ softhat.pictures = (() => {
     return tools;
   }
 
-  return { colourOf, css, fill, map, mapSvg, cellUnder, plot, bars, meter, keep, download, short, lengthText };
+  return { colourOf, css, fill, map, mapSvg, cellUnder, plot, bars, meter, keep, download, short, lengthText, decimal, signed };
 })();

@@ -46,7 +46,7 @@ softhat.proof = (() => {
   function margins(run) {
     const columns = meaning.shown(run.word.length);
     const labels = columns.map((at) => ({ place: at + 1, token: words.tokenText(run.word[at]) }));
-    const title = `margins (red: wrong); least ${Math.min(...run.signed).toPrecision(4)}`;
+    const title = `margins (red: wrong); least ${pictures.signed(Math.min(...run.signed), 4)}`;
     const picture = () => pictures.bars(title, columns.map((at) => run.margins[at]), labels, columns.map((at) => run.wrong[at]));
     byId("margins").replaceChildren(picture(), pictures.keep("margins", picture));
   }
@@ -55,7 +55,7 @@ softhat.proof = (() => {
   function temperatures(view, factor, { points, critical }, low, high) {
     const unit = view.unit;
     const picture = () => pictures.plot({
-      title: "least margin on this word against the inverse temperature",
+      title: "least margin on this word, by inverse temperature",
       lines: [{ points: points.map(([f, m]) => [Math.log10(f), m]), colour: pictures.css("--accent") }],
       marks: [
         ...(critical ? [{ at: Math.log10(critical), name: "critical here", colour: pictures.css("--wrong") }] : []),
@@ -63,7 +63,7 @@ softhat.proof = (() => {
         { at: Math.log10(factor), name: "", colour: pictures.css("--ink"), here: true },
       ],
       x: { name: `${unit.name} (logarithmic)`, show: (v) => String(Number((unit.base * 10 ** v).toPrecision(4))) },
-      y: { show: (v) => v.toPrecision(2), zero: true },
+      y: { show: (v) => (v ? pictures.signed(v, 2) : "0"), zero: true },
     });
     byId("curve").classList.remove("old");
     byId("curve").replaceChildren(picture(), pictures.keep("least-margin", picture));
@@ -135,7 +135,7 @@ softhat.proof = (() => {
         title: `layer ${l}, head ${h}: β(n) = ${head.law_text}${head.gap_text ? `, γ(n) ≥ ${head.gap_text}` : ""}`,
         lines, dots, marks: [{ at: Math.log10(n), name: `n = ${n}`, colour: pictures.css("--ink"), here: true }],
         x: { name: "n (logarithmic); dot: the least gap on this word", show: (v) => Math.round(10 ** v).toLocaleString("en") },
-        y: { show: (v) => `10^${v.toFixed(1)}` },
+        y: { show: pictures.decimal },
       });
       plots.push(picture(), pictures.keep(`laws-${l}-${h}`, picture));
     }));

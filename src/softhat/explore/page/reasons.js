@@ -5,6 +5,8 @@
 
 softhat.reasons = (() => {
   const MOST = 60; // characters of a part's text
+  const HOLDS = { ">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "=", "!=": "≠" };
+  const FAILS = { ">": "≤", ">=": "<", "<": "≥", "<=": ">", "=": "≠", "!=": "=" };
 
   const shortened = (text) => (text.length <= MOST ? `“${text}”` : `“${text.slice(0, MOST - 1)}…”`);
 
@@ -67,21 +69,34 @@ softhat.reasons = (() => {
           return `${quoted(f)} is true at position ${released + 1}, and ${quoted(g)} at every position up to it`;
         }
         case "compare":
-          return counts(nodes[at], i);
+          return counts(at, i);
         default:
           return said(at, i);
       }
     }
 
-    /** The counts that a comparison compares, with their values. */
-    function counts(node, i) {
-      const bits = (of, kind) => rows[of].slice(kind === "past" ? 0 : kind === "future" ? i : 0, kind === "past" ? i + 1 : word.length);
+    /** The counts that a comparison compares, and what comes out where that is not seen at once. */
+    function counts(at, i) {
+      const { terms, constant, relation } = nodes[at];
       const sign = { past: "#", future: "#>", total: "#*" };
-      return node.terms.map(([, kind, of]) => {
-        const count = bits(of, kind).reduce((sum, bit) => sum + bit, 0);
+      const countOf = (of, kind) => rows[of].slice(kind === "future" ? i : 0, kind === "past" ? i + 1 : word.length).reduce((sum, bit) => sum + bit, 0);
+      const counted = terms.map(([, kind, of]) => {
         const name = nodes[of].text === "true" ? { past: "i", future: "the positions left", total: "n" }[kind] : `${sign[kind]}(${nodes[of].text})`;
-        return `${name} is ${count}`;
-      }).join(" and ") || `its sides are ${node.constant} apart`;
+        return `${name} is ${countOf(of, kind)}`;
+      });
+      if (!counted.length) return `its sides are ${constant} apart`;
+      /** What is added (sign 1) or taken away (-1), as numbers. */
+      const side = (sign) => {
+        const parts = terms.filter(([coefficient]) => coefficient.startsWith("-") === sign < 0).map(([coefficient, kind, of]) => {
+          const times = coefficient.replace("-", "");
+          return times === "1" ? String(countOf(of, kind)) : `${times}·${countOf(of, kind)}`;
+        });
+        if (constant !== "0" && constant.startsWith("-") === sign < 0) parts.push(constant.replace("-", ""));
+        return parts.join(" + ") || "0";
+      };
+      const plain = constant === "0" && terms.length < 3 && terms.every(([coefficient]) => ["1", "-1"].includes(coefficient));
+      const result = plain ? "" : `: ${side(1)} ${(holds(at, i) ? HOLDS : FAILS)[relation]} ${side(-1)}`;
+      return `at position ${i + 1} ${counted.join(" and ")}${result}`;
     }
 
     return inner(root, position, 0);
