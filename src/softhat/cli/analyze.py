@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +13,11 @@ import typer
 from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
-from softhat.cli.figures import StyleOption, WidthOption, paper_width
+from softhat.cli.figures import StyleOption, WidthOption, read_plot
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, is_folder
-from softhat.io.pictures.style import check_picture_and_data
 from softhat.io.work import progress
 
 MOST_KEYS = 20
@@ -72,11 +72,7 @@ def command(
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
-    paper = paper_width(style, width)
-    if plot is not None:
-        check_picture_and_data(plot)
-    elif paper is not None:
-        raise SofthatError("--style is of the picture: name one with --plot")
+    paper = read_plot(plot, style, width)
     if is_folder(model) and not is_file(model / "ahat.json"):
         _lens(model, text or [], leak, row, plot, as_json)
         return
@@ -86,13 +82,7 @@ def command(
     source = load(model)
     given = None if words is None else [w for item in words for w in _words(item)]
     with progress(quiet=as_json) as show:
-        result = analyze(
-            source,
-            up_to=up_to,
-            words=given,
-            leak=leak,
-            progress=lambda what, done, total: show(what, done, total, ""),
-        )
+        result = analyze(source, up_to=up_to, words=given, leak=leak, progress=show)
     if plot is not None:
         from softhat.ahat.simulation.curves import analysis_curves
         from softhat.io.pictures.laws import save_laws
@@ -271,8 +261,6 @@ def _lens(
 
 def _opened(folder: Path, texts: list[str], row: str, as_json: bool) -> None:
     """One row: its keys, the greatest scores first."""
-    from dataclasses import asdict
-
     from softhat.ahat.lens.report import open_row
 
     parts = row.split(".")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
+from softhat.cli.coq import ask_coq
 from softhat.cli.inputs import ZOO, JsonOption
 from softhat.cli.models import ModelArgument, ModelOptions, has_values, read_model, refuse_ahat
 from softhat.cli.output import (
@@ -23,7 +23,6 @@ from softhat.cli.output import (
 from softhat.export.coq.checker import check_file_name
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
-from softhat.io.files import is_file, write_file
 from softhat.io.work import progress
 from softhat.models.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
@@ -67,7 +66,7 @@ def command(
 
     Example: softhat certify '!c S a' --alphabet abc
     """
-    exported = is_export(model) or (model.endswith(".gguf") and is_file(model))
+    exported = is_export(model)
     if coq:
         check_file_name(out)
         if (runs := _machine(model, exported)) is not None:
@@ -122,7 +121,7 @@ def _machine(model: str, exported: bool) -> Machine | None:
 
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:
     """The theorem about the model, as a file, and what Coq says of it."""
-    from softhat.export.coq.checker import SAID, ask
+    from softhat.export.coq.checker import SAID
     from softhat.export.coq.records import remember
     from softhat.export.coq.theorem import of_values, theorem
     from softhat.export.coq.values import said_of, value_theorem
@@ -142,37 +141,18 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
             text, formulas = theorem(stated), stated.formulas
         elif not isinstance(model, Model):
             text, said_if_accepted = value_theorem(model), said_of(model)
-        write_file(file, text.encode())
-        show("writing", 1, 1, "")
-        show("checking", 0, None, "Coq reads the file")
-        verdict = ask(text, file.name, said_if_accepted)
+        show("writing", 1, 1)
+        asked = ask_coq(text, file, show, said_if_accepted)
+    verdict = asked.verdict
     if verdict.accepted:
         remember(text, verdict.binary32)
-    again = f"coqc -Q proofs Softhat {file}"
     if as_json:
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
-        said |= {"sha256": digest}
-        if verdict.binary32:
-            said |= {"binary32": f"right_binary32, up to {verdict.binary32}"}
-        document = {**model.certificate.to_json(), "coq": {**said, "says": verdict.text}}
-        print_json(document)
+        print_json({**model.certificate.to_json(), "coq": asked.to_json()})
     else:
         whole = {name: str(formula) for name, formula in formulas.items()}
         _print(model.certificate, words, whole)
-        say(f"\n{file}: theorem right, to be checked by anyone: {again}")
-        match verdict.accepted:
-            case True:
-                say(f"{verdict.text} (Coq accepts {file}; float formats: by softhat's checker)")
-                if verdict.binary32:
-                    say(
-                        "machine-checked, in float32, whatever the order of sums, for words up to "
-                        f"{verdict.binary32:,} symbols (right_binary32)"
-                    )
-            case False:
-                say(f"NOT proved: Coq refuses {file}: {verdict.text}")
-            case None:
-                say(f"not checked here: {verdict.text} {again}")
+        say()
+        asked.report(floats="; float formats: by softhat's checker")
     raise typer.Exit(1 if verdict.accepted is False or model.certificate.void else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import typer
@@ -21,7 +22,6 @@ from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
-SIZES = ("layers", "heads", "d_model", "d_ff", "parameters")
 
 
 def command(
@@ -62,10 +62,9 @@ def command(
 def _row(first: Any, target: Attention) -> dict[str, Any]:
     """The facts of one target; `first` is the model of the first one."""
     model = first if target == TARGETS[0] else _again(first, target)
-    sizes = {name: getattr(model.size, name) for name in SIZES}
     return {
         "attention": target,
-        **sizes,
+        **asdict(model.size),
         **{name: model.certificate.max_length[name] for name in FORMATS},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,11 +130,7 @@ def _report(
                 "attention": attention,
                 "alphabet": list(model.transformer.symbols),
                 "alphabet_inferred": inferred,
-                "layers": size.layers,
-                "heads": size.heads,
-                "d_model": size.d_model,
-                "d_ff": size.d_ff,
-                "parameters": size.parameters,
+                **asdict(size),
             }
         )
         return
@@ -144,11 +141,7 @@ def _report(
             *texts.items(),
             ("alphabet", shown_alphabet(model.transformer.symbols, inferred)),
             ("attention", attention),
-            ("layers", str(size.layers)),
-            ("heads", str(size.heads)),
-            ("d_model", str(size.d_model)),
-            ("d_ff", str(size.d_ff)),
-            ("parameters", f"{size.parameters:,}"),
+            *((name, f"{number:,}") for name, number in asdict(size).items()),
             ("written to", "nowhere (give -o FOLDER)" if folder is None else str(folder)),
         ]
     )

@@ -102,7 +102,7 @@ def command(
     )
     start = time.monotonic()
     with progress(quiet=as_json) as show:
-        make_corpus(folder, settings, jobs, dask, lambda what, k, n: show(what, k, n, ""))
+        make_corpus(folder, settings, jobs, dask, show)
     seconds = time.monotonic() - start
     if as_json:
         print_json({"folder": str(folder), "models": count, "seconds": round(seconds, 3)})

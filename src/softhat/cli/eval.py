@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
+from numpy.typing import NDArray
 
 from softhat.cli import inputs
 from softhat.cli.output import print_json, print_table, say, tell
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import acceptance_position, symbols_of
 from softhat.logic.semantics.truth import resolve_at, truths
-from softhat.logic.semantics.words import Bools, Word
+from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Constant, Formula, Symbol
 from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.walk import distinct
 
-# A table is for reading: beyond this, a word gets one line.
-_MOST_WORDS, _MOST_POSITIONS, _MOST_SUBFORMULAS = 8, 60, 40
+_MOST_WORDS, _MOST_SUBFORMULAS = 8, 40
+"""A table is for reading: beyond this, a word gets one line."""
+MOST_POSITIONS = 60
+"""Of a word, in a table or a line."""
+UNDECIDED = "accepted at the first or the last position? say --at first or --at last"
 
 AtOption = Annotated[
     str | None,
@@ -54,7 +59,7 @@ def command(
         tell(f"note: {long[0]} is never one character: use --symbols for tokens")
     if as_json:
         print_json(_documents(parsed, read, where))
-    elif len(read) <= _MOST_WORDS and all(len(word) <= _MOST_POSITIONS for word in read):
+    elif len(read) <= _MOST_WORDS and all(len(word) <= MOST_POSITIONS for word in read):
         _tables(parsed, read, where)
     else:
         _lines(parsed, read, where)
@@ -85,8 +90,19 @@ def _values(
     print_values(read, values, as_json)
 
 
-def _accepted(values: Bools, where: Literal["first", "last"] | None) -> bool | None:
-    return None if where is None else bool(values[0 if where == "first" else -1])
+def accepted(values: Sequence[Any] | NDArray[Any], where: str | None) -> bool | None:
+    """Is the word of these truth values (or margins) accepted? None if nobody says where."""
+    return None if where is None else bool(values[0 if where == "first" else -1] > 0)
+
+
+def answer_line(
+    word: Word, values: Sequence[Any] | NDArray[Any], where: str | None
+) -> tuple[str, str, str]:
+    """A word, its truth values (or margins: true above 0) and its verdict, for a table."""
+    bits = "".join("1" if value > 0 else "." for value in values[:MOST_POSITIONS])
+    more = "…" if len(values) > MOST_POSITIONS else ""
+    verdict = {True: "accepted", False: "rejected", None: "?"}[accepted(values, where)]
+    return inputs.show_word(word, MOST_POSITIONS), bits + more, verdict
 
 
 def _documents(
@@ -96,7 +112,7 @@ def _documents(
         {
             "word": inputs.plain_word(word),
             "truth": values.tolist(),
-            "accepted": _accepted(values, where),
+            "accepted": accepted(values, where),
         }
         for word, values in zip(words, truths([formula], words)[0], strict=True)
     ]
@@ -119,23 +135,15 @@ def _tables(formula: Formula, words: list[Word], where: Literal["first", "last"]
         for row, node in zip(values, shown, strict=True):
             rows.append([to_short(node, 50), *("1" if value else "." for value in row[k])])
         print_table(header, rows)
-        say(_verdict(_accepted(values[-1][k], where), where))
+        verdict = accepted(values[-1][k], where)
+        said = f"{'accepted' if verdict else 'rejected'} (at the {where} position)"
+        say(UNDECIDED if verdict is None else said)
 
 
 def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] | None) -> None:
     """A line for each word: its truth values and whether it is accepted."""
-    rows = []
-    for word, values in zip(words, truths([formula], words)[0], strict=True):
-        bits = "".join("1" if value else "." for value in values[:_MOST_POSITIONS])
-        more = "…" if len(values) > _MOST_POSITIONS else ""
-        accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(values, where)]
-        rows.append([inputs.show_word(word, _MOST_POSITIONS), bits + more, accepted])
+    answers = zip(words, truths([formula], words)[0], strict=True)
+    rows = [answer_line(word, values, where) for word, values in answers]
     print_table(["word", "truth", "verdict"], rows)
     if where is None:
-        say(_verdict(None, None))
-
-
-def _verdict(accepted: bool | None, where: str | None) -> str:
-    if accepted is None:
-        return "accepted at the first or the last position? say --at first or --at last"
-    return f"{'accepted' if accepted else 'rejected'} (at the {where} position)"
+        say(UNDECIDED)

@@ -152,7 +152,7 @@ def _make(folder: Path, version: int, chosen: Any, jobs: int, as_json: bool) -> 
     from softhat.circuits.exam.making import make_paper
 
     with progress(quiet=as_json) as show:
-        said = make_paper(folder, version, chosen, jobs, lambda what, k, n: show(what, k, n, ""))
+        said = make_paper(folder, version, chosen, jobs, show)
     return {"paper": str(folder), "questions": len(said["weights"]), "digest": said["digest"]}
 
 
@@ -183,15 +183,7 @@ def _run(
     with progress(quiet=as_json) as show:
         for name in names:
             _, written, there_are = run_method(
-                paper,
-                out,
-                name,
-                seeds,
-                ids,
-                repository,
-                sabotage,
-                jobs,
-                lambda what, k, n: show(what, k, n, ""),
+                paper, out, name, seeds, ids, repository, sabotage, jobs, show
             )
             new, total = new + written, total + there_are
     return {"predictions": str(out), "new": new, "all": total}
@@ -204,7 +196,7 @@ def _mark(predictions: Path, paper: Path, out: Path | None, as_json: bool) -> No
     from softhat.io.files import json_bytes, make_folder, write_file
 
     with progress(quiet=as_json) as show:
-        results = mark_folder(paper, predictions, lambda what, k, n: show(what, k, n, ""))
+        results = mark_folder(paper, predictions, show)
     if out is not None:
         make_folder(out)
         write_file(out / "results.json", json_bytes(results), own=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from softhat.io.errors import SofthatError
+from softhat.io.pictures.style import check_picture_and_data
 
 Style = Literal["screen", "paper"]
 StyleOption = Annotated[
@@ -21,6 +23,16 @@ WidthOption = Annotated[
 COLUMN = 3.3
 """Inches: a column of two-column proceedings."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+
+
+def read_plot(plot: Path | None, style: Style, width: str | None) -> float | None:
+    """The width of `--plot` for paper, None for one on a screen; refused before work is done."""
+    paper = paper_width(style, width)
+    if plot is not None:
+        check_picture_and_data(plot)
+    elif paper is not None:
+        raise SofthatError("--style is of the picture: name one with --plot")
+    return paper
 
 
 def paper_width(style: Style, width: str | None) -> float | None:

@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,6 +57,18 @@ def tell(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):  # full, or closed
         drop(sys.stderr)
+
+
+@contextmanager
+def telling_warnings(told: set[str]) -> Iterator[None]:
+    """What is warned of inside is told at the end, unless it was told before."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        if text not in told:
+            tell(f"warning: {text}")
+        told.add(text)
 
 
 _later: list[str] = []

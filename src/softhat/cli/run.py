@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softhat.cli import inputs
+from softhat.cli.eval import UNDECIDED, AtOption, accepted, answer_line
 from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
@@ -21,7 +21,7 @@ from softhat.cli.models import (
     read_model,
     read_model_and_words,
 )
-from softhat.cli.output import print_json, print_table, say, tell
+from softhat.cli.output import print_json, print_table, say, tell, telling_warnings
 from softhat.cli.rasp import print_values
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from softhat.ahat.model import AHAT
     from softhat.models.value_model import ValueModel
 
-_MOST_POSITIONS = 60
 _BIG = 1 << 20
 
 
@@ -42,9 +41,7 @@ def command(
     options: ModelOptions,
     dtype: DtypeOption = "float32",
     output: OutputNameOption = None,
-    at: Annotated[
-        str | None, typer.Option("--at", metavar="first|last", help="Where a word is accepted.")
-    ] = None,
+    at: AtOption = None,
     runtime: Annotated[str, typer.Option("--runtime", help="auto, dense or linear.")] = "auto",
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse words past the certified length.")
@@ -86,11 +83,8 @@ def command(
         return
     if isinstance(ready, Model):
         inputs.check_words(read, ready.transformer.symbols, ready.transformer.propositional)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with telling_warnings(set()):
         margins = ready.margins_many(read, dtype, output, runtime, strict)
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        tell(f"warning: {text}")
     where = ready.acceptance(output, at)
     if as_json:
         print_json(
@@ -98,35 +92,25 @@ def command(
                 {
                     "word": inputs.plain_word(word),
                     "truth": (row > 0).tolist(),
-                    "accepted": _accepted(row, where),
+                    "accepted": accepted(row, where),
                     "margins": [float(x) for x in row],
                 }
                 for word, row in zip(read, margins, strict=True)
             ]
         )
         return
-    rows = []
-    for word, row in zip(read, margins, strict=True):
-        bits = "".join("1" if x > 0 else "." for x in row[:_MOST_POSITIONS])
-        accepted = {True: "accepted", False: "rejected", None: "?"}[_accepted(row, where)]
-        rows.append(
-            [
-                inputs.show_word(word, _MOST_POSITIONS),
-                bits + ("…" if len(row) > _MOST_POSITIONS else ""),
-                accepted,
-                f"{abs(row).min():.4f}",
-            ]
-        )
+    answers = zip(read, margins, strict=True)
+    rows = [(*answer_line(word, row, where), f"{abs(row).min():.4f}") for word, row in answers]
     print_table(["word", "truth", "verdict", "least margin"], rows)
     if where is None:
-        say("accepted at the first or the last position? say --at first or --at last")
+        say(UNDECIDED)
 
 
 def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> None:
     """An average-hard attention transformer, evaluated exactly."""
     if at not in (None, "first", "last"):
         raise SofthatError(f"at must be first or last, not {at!r}")
-    where = 0 if at == "first" else -1
+    where = at or "last"
     answers = [(word, model.values(word)) for word in words]
     if as_json:
         print_json(
@@ -134,7 +118,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
                 {
                     "word": inputs.plain_word(word),
                     "truth": [x > 0 for x in row],
-                    "accepted": row[where] > 0,
+                    "accepted": accepted(row, where),
                     "margins": [float(x) for x in row],
                     "values": [str(x) for x in row],
                 }
@@ -143,12 +127,7 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
         )
         return
     rows = [
-        [
-            inputs.show_word(word, _MOST_POSITIONS),
-            "".join("1" if x > 0 else "." for x in row[:_MOST_POSITIONS]),
-            "accepted" if row[where] > 0 else "rejected",
-            str(min(map(abs, row)).limit_denominator(10**9)),
-        ]
+        (*answer_line(word, row, where), str(min(map(abs, row)).limit_denominator(10**9)))
         for word, row in answers
     ]
     print_table(["word", "truth", "verdict", "least value"], rows)
@@ -156,11 +135,8 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
 
 def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_json: bool) -> None:
     """What a RASP program answers: a value at each position."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with telling_warnings(set()):
         values = model.values_many(words, dtype, strict=strict)
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        tell(f"warning: {text}")
     print_values(words, values, as_json)
 
 
@@ -195,7 +171,3 @@ def _stream(
         raise SofthatError("--stream runs compiled models; give the words of a simulation instead")
     source = words[0].removeprefix("@")
     write_stream(stream_file(model, source, dtype, output, strict, tokens), sys.stdout)
-
-
-def _accepted(row: Any, where: str | None) -> bool | None:
-    return None if where is None else bool(row[0 if where == "first" else -1] > 0)

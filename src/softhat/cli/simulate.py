@@ -8,12 +8,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from softhat.cli.figures import StyleOption, WidthOption, paper_width
+from softhat.cli.coq import ask_coq
+from softhat.cli.figures import StyleOption, WidthOption, read_plot
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
 from softhat.io.errors import SofthatError
-from softhat.io.files import write_file
-from softhat.io.pictures.style import check_picture_and_data
 from softhat.io.work import progress
 
 
@@ -75,11 +74,7 @@ def command(
     from softhat.ahat.simulation.simulate import simulate
     from softhat.io.pictures.laws import NOTHING_TO_DRAW, save_laws
 
-    paper = paper_width(style, width)
-    if plot is not None:
-        check_picture_and_data(plot)
-    elif paper is not None:
-        raise SofthatError("--style is of the picture: name one with --plot")
+    paper = read_plot(plot, style, width)
     source = load(model)
     if plot is not None and all(law is None for law in gap_laws(source).gap.values()):
         raise SofthatError(NOTHING_TO_DRAW)
@@ -118,27 +113,16 @@ def command(
 def _coq(model: Path, file: Path, epsilon: float, as_json: bool) -> NoReturn:
     """The theorem about the AHAT, as a file, and what Coq says of it."""
     from softhat.ahat.file import load
-    from softhat.export.coq.checker import ask, check_file_name
+    from softhat.export.coq.checker import check_file_name
     from softhat.export.coq.simulations import simulation_theorem
 
     check_file_name(file)
     text = simulation_theorem(load(model), epsilon)
-    write_file(file, text.encode())
     with progress(quiet=as_json) as show:
-        show("checking", 0, None, "Coq reads the file")
-        verdict = ask(text, file.name)
-    again = f"coqc -Q proofs Softhat {file}"
+        asked = ask_coq(text, file, show)
     if as_json:
-        said = {"file": str(file), "theorem": "right", "accepted": verdict.accepted}
-        print_json({"epsilon": epsilon, "coq": {**said, "says": verdict.text}})
+        print_json({"epsilon": epsilon, "coq": asked.to_json()})
     else:
-        say(f"{file}: theorem right, to be checked by anyone: {again}")
-        say(f"softmax is within {epsilon:g} of {model}, at temperatures that the file states")
-        match verdict.accepted:
-            case True:
-                say(f"{verdict.text} (Coq accepts {file})")
-            case False:
-                say(f"NOT proved: Coq refuses {file}: {verdict.text}")
-            case None:
-                say(f"not checked here: {verdict.text} {again}")
-    raise typer.Exit(1 if verdict.accepted is False else 0)
+        about = f"softmax is within {epsilon:g} of {model}, at temperatures that the file states"
+        asked.report(about)
+    raise typer.Exit(1 if asked.verdict.accepted is False else 0)

@@ -10,7 +10,6 @@ Bad input stops with the byte offset; every answer yielded before is valid.
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,8 @@ import typer
 from numpy.typing import NDArray
 
 from softhat.cli.inputs import standard_input
-from softhat.cli.output import tell
+from softhat.cli.output import tell, telling_warnings
 from softhat.cli.text_blocks import TextPiece, read_pieces
-from softhat.io.errors import CertificateWarning
 from softhat.io.files import opened
 from softhat.io.work import progress as bars
 from softhat.models.model import Model
@@ -154,10 +152,8 @@ class _PieceRunner:
             return
         if piece.first or self.stream is None:
             self.stream = self.model.stream(self.dtype, self.output, self.strict)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", CertificateWarning)
+        with telling_warnings(self.warned):
             truth = self.stream.push(piece.tokens)
-        self._warn(caught)
         self.tokens += len(truth)
         yield Answered(truth, piece.last)
 
@@ -169,10 +165,8 @@ class _PieceRunner:
         if not piece.last:
             return
         answers = self.whole.answers()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", CertificateWarning)
+        with telling_warnings(self.warned):
             truth = next(answers)
-        self._warn(caught)
         for later in answers:
             self.tokens += len(truth)
             yield Answered(truth, False)
@@ -182,18 +176,10 @@ class _PieceRunner:
 
     def _truths(self, words: list[NDArray[Any]]) -> list[NDArray[np.bool_]]:
         self.used |= {self.model.runtime_for(len(word), "auto", self.dtype) for word in words}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", CertificateWarning)
+        with telling_warnings(self.warned):
             truths = self.model.truth_many(words, self.dtype, self.output, "auto", self.strict)
-        self._warn(caught)
         self.tokens += sum(map(len, words))
         return truths
-
-    def _warn(self, caught: list[warnings.WarningMessage]) -> None:
-        for text in dict.fromkeys(str(warning.message) for warning in caught):
-            if text not in self.warned:
-                tell(f"warning: {text}")
-            self.warned.add(text)
 
     def how(self) -> str:
         return f"{' and '.join(sorted(self.used)) or 'no'} runtime, {self.dtype}"

@@ -15,7 +15,6 @@ from softhat.cli.output import head_name, print_facts, print_json, print_table, 
 from softhat.export.checking import verify
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
-from softhat.io.files import is_file
 from softhat.io.work import progress, workers
 from softhat.models.model import Model
 from softhat.models.verification.report import Verification
@@ -71,7 +70,7 @@ def command(
 
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
-    exported = is_export(model) or (model.endswith(".gguf") and is_file(model))
+    exported = is_export(model)
     loaded: Any = model if exported else read_model(model, options)
     if not exported:
         refuse_ahat(loaded, model)

@@ -17,7 +17,7 @@ STOCK = ("gpt2", *FAMILIES)
 def is_export(path: str | Path) -> bool:
     """Does this look like something that `softhat export` wrote?"""
     name = os.fspath(path)
-    if name.endswith(".onnx"):
+    if name.endswith((".onnx", ".gguf")):
         return is_file(name)
     if not is_folder(name):
         return False

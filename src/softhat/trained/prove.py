@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from softhat.io.errors import SofthatError
-from softhat.io.work.progress import Show
+from softhat.io.work.progress import Show, unseen
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.deciding import Knowledge, Offset
 from softhat.trained.reads import BLOCK
@@ -67,7 +67,7 @@ def prove(
             patience = min(PATIENCE, share / 16)
             limit = min([most, *(k.failure[0].length - 1 for k in known if k.failure is not None)])
             work = Offset(
-                model, spec, at, limit, domain, rounding, replays, progress or _quiet, seed,
+                model, spec, at, limit, domain, rounding, replays, progress or unseen, seed,
                 patience,
             )  # fmt: skip
             known.append(work.known)
@@ -77,10 +77,6 @@ def prove(
     if ended is None and thread_time() - started >= budget:
         ended = "the budget is used up"
     return _verdict(model, spec, domain, dtype, offset, offsets, known, ended, started)
-
-
-def _quiet(what: str, done: int, total: int | None, note: str) -> None:
-    pass
 
 
 def _check(model: Checkpoint, spec: Specification, dtype: str, domain: str, budget: float) -> None:
