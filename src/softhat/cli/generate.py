@@ -18,7 +18,7 @@ from softhat.export.llama.to_llama import to_llama
 from softhat.frontends.machines.counter import CounterMachine
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine as read_machine
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files.reading import read_text
 from softhat.models.compiler import compile as compile_model
 from softhat.models.zoo.entry import PREFIX
@@ -164,11 +164,9 @@ def _input(m: Machine, given: str | None) -> Any:
 
 
 def _generated(path: Path, prompt: list[str], most: int, dtype: str) -> list[str]:
-    try:
+    with extra("transformers", "hf"):
         import torch
         import transformers
-    except ImportError:
-        raise MissingExtraError("transformers", "hf") from None
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)

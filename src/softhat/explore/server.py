@@ -19,16 +19,14 @@ from softhat.explore.assets import SERVED_POLICY, TYPES, asset, served_page
 from softhat.explore.requests import KINDS
 from softhat.explore.tapes import zoo_page
 from softhat.explore.workers import Answer, Workers
-from softhat.io.errors import MissingExtraError
+from softhat.io.errors import extra
 
-try:
+with extra("fastapi and uvicorn", "explore"):
     import uvicorn
     from fastapi import FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
     from fastapi.responses import JSONResponse
     from uvicorn.protocols.http.h11_impl import H11Protocol
-except ImportError:
-    raise MissingExtraError("fastapi and uvicorn", "explore") from None
 
 MOST_BYTES = 1 << 17
 HEADER_SECONDS, BODY_SECONDS = 5.0, 10.0

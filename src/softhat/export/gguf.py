@@ -28,7 +28,7 @@ from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import EPSILON, StockOptions
 from softhat.export.tokenizer import BLANK
 from softhat.frontends.machines.machine import Machine
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import write_file
 from softhat.logic.binding import predicates_of
 from softhat.logic.syntax import nodes
@@ -71,10 +71,8 @@ def to_gguf(
     llama.cpp must keep keys and values in float32 (`--cache-type-k f32 --cache-type-v f32
     --flash-attn off`).
     """
-    try:
+    with extra("gguf", "gguf"):
         import gguf
-    except ImportError:
-        raise MissingExtraError("gguf", "gguf") from None
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
     given = StockOptions(context, "sdpa", head, output, margin)

@@ -19,7 +19,7 @@ from softhat.export.reading import check_symbols
 from softhat.export.stock.heads import token_sets
 from softhat.export.stock.verify import ExportRun, compare
 from softhat.frontends.machines.reading import machine as machine_from
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import parse_json, read_bytes
 from softhat.logic.syntax.nodes import Formula
 from softhat.models.folders import formulas_in, predicates_in
@@ -44,10 +44,8 @@ class GGUFFacts:
 
 def read_facts(path: Path) -> GGUFFacts:
     """What `to_gguf` wrote into a file beside its weights."""
-    try:
+    with extra("gguf", "gguf"):
         import gguf
-    except ImportError:
-        raise MissingExtraError("gguf", "gguf") from None
     if read_bytes(path, most=MOST)[:4] != b"GGUF":
         raise SofthatError(f"{path} is no GGUF file")
     try:
@@ -87,10 +85,8 @@ class _LlamaCppRunner(ExportRun):
     """The file in llama.cpp, and the truth of its formulas."""
 
     def __init__(self, path: Path, facts: GGUFFacts) -> None:
-        try:
+        with extra("cyllama (llama.cpp)", "llamacpp"):
             from cyllama.llama import llama_cpp
-        except ImportError:
-            raise MissingExtraError("cyllama (llama.cpp)", "llamacpp") from None
         self.cpp, self.facts = llama_cpp, facts
         is_lm = facts.head == "lm"
         self.names = [*facts.symbols, EOS] if is_lm else list(facts.formulas)

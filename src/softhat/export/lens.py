@@ -31,7 +31,7 @@ from softhat.export.lens_two_way import sees_everything, without_masks
 from softhat.export.native.labels import labels_of
 from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import is_file, read_json
 from softhat.models.compiler import with_one_mask
 from softhat.models.folders import load as load_model
@@ -64,10 +64,8 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
         bridge = to_transformer_lens(model, context, dtype)
         bridge.labels = _labels(model)
         return bridge
-    try:
+    with extra("transformer-lens", "lens"):
         from transformer_lens.model_bridge import TransformerBridge
-    except ImportError:
-        raise MissingExtraError("transformer-lens", "lens") from None
     hf_model = _language_model(folder, dtype)
     bridge = TransformerBridge.boot_transformers(
         str(folder), hf_model=hf_model, dtype=torch_dtype(dtype), device="cpu"
@@ -82,10 +80,8 @@ def load_nnsight(folder: str | Path, dtype: Any = "float32") -> Any:
     folder = Path(folder)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
-    try:
+    with extra("nnsight", "lens"):
         import nnsight
-    except ImportError:
-        raise MissingExtraError("nnsight", "lens") from None
     architecture = _stock(folder)
     if architecture is None:
         model = load_model(folder)
@@ -169,11 +165,9 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
     heads see everything end with `<eos>`, which has the index after that of `<bos>`.
     """
     torch = import_torch()
-    try:
+    with extra("transformer-lens", "lens"):
         from transformer_lens.config import TransformerBridgeConfig
         from transformer_lens.model_bridge import TransformerBridge
-    except ImportError:
-        raise MissingExtraError("transformer-lens", "lens") from None
     t = _transformer(model, context)
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1

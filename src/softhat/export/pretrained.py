@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from softhat.io.errors import MissingExtraError
+from softhat.io.errors import extra
 
 
 def import_transformers() -> Any:
-    try:
+    with extra("transformers", "hf"):
         import transformers
-    except ImportError:
-        raise MissingExtraError("transformers", "hf") from None
     return transformers
 
 

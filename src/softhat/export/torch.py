@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import json_bytes, write_folder
 from softhat.numbers.positions import Table, nearest_float, to_json
 from softhat.numerics.formats import FORMATS
@@ -98,10 +98,8 @@ def sources(*names: str) -> dict[str, bytes]:
 
 
 def import_torch() -> Any:
-    try:
+    with extra("torch", "torch"):
         import torch
-    except ImportError:
-        raise MissingExtraError("torch", "torch") from None
     return torch
 
 

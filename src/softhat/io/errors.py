@@ -8,6 +8,8 @@ caret under the position in a formula, and exits with code 2.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class SofthatError(ValueError):
@@ -34,6 +36,15 @@ class MissingExtraError(SofthatError, ImportError):
         super().__init__(
             f"this needs {package}, which is not installed: pip install 'softhat[{extra}]'"
         )
+
+
+@contextmanager
+def extra(package: str, name: str) -> Iterator[None]:
+    """What is imported inside comes with this extra: without it, say how to install it."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(package, name) from None
 
 
 class CertificateError(SofthatError):

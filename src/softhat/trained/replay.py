@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import MissingExtraError
+from softhat.io.errors import MissingExtraError, extra
 from softhat.io.files.reading import check_folder
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.concrete import bounded_logits
@@ -26,11 +26,9 @@ class Replay:
     """A loaded stock model."""
 
     def __init__(self, model: Checkpoint, dtype: str = "float32", attention: str = "sdpa") -> None:
-        try:
+        with extra("transformers", "hf"):
             import torch
             import transformers
-        except ImportError:
-            raise MissingExtraError("transformers", "hf") from None
         check_folder(model.folder)
         self.torch = torch
         self.name = f"transformers {transformers.__version__} {model.head} ({attention})"

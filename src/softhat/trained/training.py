@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files.writing import check_folder_writable, json_bytes, write_folder
 from softhat.trained.decisions import Decisions
 from softhat.trained.specification import Specification, read_specification
@@ -64,11 +64,9 @@ def train(
     """Train a stock GPT-2 and write it, with its specification, as a checkpoint folder."""
     spec = read_specification(spec)
     _check(layers, heads, width, context, steps)
-    try:
+    with extra("transformers", "hf"):
         import torch
         import transformers
-    except ImportError:
-        raise MissingExtraError("transformers", "hf") from None
     words = _Words(spec, context - 1 - (spec.eos is not None), np.random.default_rng(seed))
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(True)

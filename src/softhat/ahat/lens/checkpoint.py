@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files.reading import check_folder
 
 Floats = npt.NDArray[np.float64]
@@ -37,12 +37,10 @@ class OpenedCheckpoint:
 
     def __init__(self, folder: str | Path) -> None:
         folder = Path(folder)
-        try:
+        with extra("transformers", "hf"):
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
             from transformers.utils.logging import disable_progress_bar
-        except ImportError:
-            raise MissingExtraError("transformers", "hf") from None
         if not (folder / "config.json").is_file():
             raise SofthatError(
                 f"{str(folder)!r} has no config.json: give a Hugging Face checkpoint"

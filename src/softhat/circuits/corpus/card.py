@@ -14,15 +14,13 @@ from typing import Any
 
 from softhat.circuits.corpus.families import RASP
 from softhat.circuits.corpus.work import SPLITS, Settings
-from softhat.io.errors import MissingExtraError
+from softhat.io.errors import extra
 
 
 def import_pyarrow() -> tuple[Any, Any]:
-    try:
+    with extra("pyarrow", "corpus"):
         import pyarrow
         import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "corpus") from None
     return pyarrow, parquet
 
 

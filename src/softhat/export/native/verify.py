@@ -21,7 +21,7 @@ from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.tokenizer import check_tokenizer
 from softhat.export.torch import import_torch
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files.reading import check_folder
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -149,10 +149,8 @@ def _with_sinks(t: Transformer, codes: Codes, config: Any) -> NDArray[np.int64]:
 
 
 def _onnx(export: Export, model: Answers, dtype: str) -> Runner:
-    try:
+    with extra("onnxruntime", "onnx"):
         import onnxruntime
-    except ImportError:
-        raise MissingExtraError("onnxruntime", "onnx") from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # errors only: it would warn that the mask has a default
     session = onnxruntime.InferenceSession(

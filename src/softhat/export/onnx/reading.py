@@ -25,7 +25,7 @@ from softhat.export.onnx.to_onnx import model_of
 from softhat.export.reading import RASP, Export, check_symbols
 from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.torch import architecture
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import parse_json, read_bytes, read_json
 from softhat.models.folders import formulas_in, predicates_in
 from softhat.models.loop_model import LANGUAGE, LoopModel
@@ -39,11 +39,9 @@ MOST_WEIGHTS = 1 << 24
 
 def read_onnx(path: Path) -> Export:
     """The model in an ONNX file that `to_onnx` wrote."""
-    try:
+    with extra("onnx", "onnx"):
         import onnx
         from google.protobuf.message import DecodeError
-    except ImportError:
-        raise MissingExtraError("onnx", "onnx") from None
     data = read_bytes(path, most=1 << 31)
     try:
         read = onnx.load_model_from_string(data)

@@ -23,7 +23,7 @@ from softhat.export.native.labels import labels_of
 from softhat.export.onnx.model import graph_of
 from softhat.export.onnx.positions import longest_word
 from softhat.export.torch import architecture, transformer_of
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import is_folder, json_bytes, resolved, write_files
 from softhat.runtime.answers import Answers
 from softhat.transformer.weights import Transformer
@@ -50,11 +50,9 @@ def to_onnx(model: Answers, file: str | Path, dtype: str = "float32") -> None:
 
 
 def _serialized(model: Answers, dtype: str, certificate: dict[str, Any]) -> bytes:
-    try:
+    with extra("onnx", "onnx"):
         import onnx
         from onnx import helper
-    except ImportError:
-        raise MissingExtraError("onnx", "onnx") from None
     if dtype not in ("float32", "float64"):
         raise SofthatError(f"ONNX models are float32 or float64, not {dtype!r}")
     t = transformer_of(model)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.files import check_derived, check_writable, json_bytes, write_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B58900", "#56B4E9", "#7A5195", "#8A5A00")
@@ -24,11 +24,9 @@ DATA_KIND = "softhat-plot"
 
 def figure(width: float, height: float) -> Any:
     """An empty figure of this size in inches."""
-    try:
+    with extra("matplotlib", "plot"):
         from matplotlib import rcParams
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
     rcParams["svg.hashsalt"] = "softhat"  # the same picture is the same file
 
     class Picture(Figure):

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from softhat.io.errors import MissingExtraError, SofthatError
+from softhat.io.errors import SofthatError, extra
 from softhat.io.work.source import source_digest
 
 CONNECTING = 10.0
@@ -27,10 +27,8 @@ _ASK = "__import__('softhat.io.work.source', fromlist=['source_digest']).source_
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
     """An executor on the workers of the scheduler at `address`."""
-    try:
+    with extra("distributed", "dask"):
         from distributed import Client
-    except ImportError:
-        raise MissingExtraError("distributed", "dask") from None
     with _silence("distributed", "tornado", "asyncio"):
         try:
             client = Client(address, timeout=CONNECTING, set_as_default=False)
