@@ -216,14 +216,9 @@ def _message(error: SofthatError) -> str:
     said = visible(str(error)).replace("\n", " ")
     if not isinstance(error, FormulaError) or not error.text:
         return f"error: {said}"
-    start = error.text.rfind("\n", 0, error.position) + 1
-    end = error.text.find("\n", error.position)
-    line = error.text[start : end if end >= 0 else None]
-    column = error.position - start
-    # A window of the line, so that the caret is on screen however long the formula is.
-    left = max(0, column - 60)
-    shown = "".join(c if c.isprintable() else "?" for c in line[left : left + 100])
-    before = sum(_columns(c) for c in shown[: column - left])
+    line, column = error.excerpt()
+    shown = "".join(c if c.isprintable() else "?" for c in line)
+    before = sum(_columns(c) for c in shown[:column])
     number = error.text.count("\n", 0, error.position) + 1
     where = f" (line {number})" if "\n" in error.text.strip("\n") else ""
     return f"error: {said}{where}\n  {shown}\n  {' ' * before}^"

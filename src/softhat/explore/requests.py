@@ -67,17 +67,13 @@ def explained(error: SofthatError) -> dict[str, Any]:
     field = error.field if isinstance(error, FieldError) else "text"
     if not isinstance(error, FormulaError) or not error.text:
         return {"error": str(error), "field": field}
-    start = error.text.rfind("\n", 0, error.position) + 1
-    end = error.text.find("\n", error.position)
-    line = error.text[start : end if end >= 0 else None]
-    column = error.position - start
-    left = max(0, column - 60)
+    line, column = error.excerpt()
     return {
         "error": error.message,
         "field": field,
         "position": error.position,
-        "line": line[left : left + 100],
-        "column": column - left,
+        "line": line,
+        "column": column,
     }
 
 

@@ -28,6 +28,15 @@ class FormulaError(SofthatError):
     def __reduce__(self) -> tuple[type[FormulaError], tuple[str, int, str]]:
         return type(self), (self.message, self.position, self.text)
 
+    def excerpt(self) -> tuple[str, int]:
+        """A window of the line with the fault, and the column of the fault in it: on screen
+        however long the formula is."""
+        start = self.text.rfind("\n", 0, self.position) + 1
+        line = self.text[start:].partition("\n")[0]
+        column = self.position - start
+        left = max(0, column - 60)
+        return line[left : left + 100], column - left
+
 
 class MissingExtraError(SofthatError, ImportError):
     """A feature was asked for whose optional dependency is not installed."""

@@ -20,7 +20,6 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
 from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Answers, End, Runtime
-from softhat.runtime.linear.classes import TooManyError
 from softhat.transformer.stored import DamagedError, config_of
 from softhat.transformer.weights import Transformer
 
@@ -155,31 +154,7 @@ class ValueModel(Answers):
         """`values` of each word; words of equal length run together."""
         if output is not None:
             raise SofthatError("values are read from all outputs together: leave output out")
-        dtype = dtype or self.DTYPE
-        encoded = [self.encode(word) for word in words]
-        by_length: dict[int, list[int]] = {}
-        for at, codes in enumerate(encoded):
-            by_length.setdefault(len(codes), []).append(at)
-        results: list[list[Value]] = [[] for _ in encoded]
-        for n, places in by_length.items():
-            chosen = self.runtime_for(n, runtime, dtype)
-            self.check_length(n, dtype, strict, chosen)
-            if chosen == "linear":
-                try:
-                    for at in places:
-                        results[at] = self.decoded(self.linear_for(n, dtype).margins(encoded[at]))
-                    continue
-                except TooManyError:
-                    if runtime == "linear":
-                        raise
-                    self.check_length(n, dtype, strict, "dense")
-            step = max(1, (1 << 18) // (n + 2))
-            for start in range(0, len(places), step):
-                chunk = places[start : start + step]
-                rows = self.run_batch(np.stack([encoded[at] for at in chunk]), dtype)
-                for at, row in zip(chunk, rows, strict=True):
-                    results[at] = self.decoded(row)
-        return results
+        return [*map(self.decoded, self.rows_many(words, dtype or self.DTYPE, runtime, strict))]
 
     def decoded(self, rows: NDArray[Any]) -> list[Value]:
         """The values that read-outs (n, outputs) stand for, whoever computed them."""

@@ -250,6 +250,14 @@ class Answers(ABC):
         """`margins` of each word; words of equal length run together."""
         dtype = dtype or self.DTYPE
         column = self.transformer.outputs.index(self.output_name(output))
+        return [rows[:, column] for rows in self.rows_many(words, dtype, runtime, strict)]
+
+    def rows_many(
+        self, words: Iterable[Any], dtype: str, runtime: Runtime, strict: bool
+    ) -> list[NDArray[Any]]:
+        """The read-outs (n, outputs) of each word; words of equal length run together."""
+        from softhat.runtime.linear.classes import TooManyError
+
         encoded = [self.encode(word) for word in words]
         results: list[NDArray[Any]] = [np.empty(0)] * len(encoded)
         by_length: dict[int, list[int]] = {}
@@ -259,15 +267,20 @@ class Answers(ABC):
             chosen = self.runtime_for(n, runtime, dtype)
             self.check_length(n, dtype, strict, chosen)
             if chosen == "linear":
-                for at in places:
-                    results[at] = self.linear_for(n, dtype).margins(encoded[at])[:, column]
-                continue
+                try:
+                    for at in places:
+                        results[at] = self.linear_for(n, dtype).margins(encoded[at])
+                    continue
+                except TooManyError:
+                    if runtime == "linear":
+                        raise
+                    self.check_length(n, dtype, strict, "dense")
             step = max(1, BATCH // (n + 2))
             for start in range(0, len(places), step):
                 chunk = places[start : start + step]
                 batch = np.stack([encoded[at] for at in chunk])
                 for at, row in zip(chunk, self.run_batch(batch, dtype), strict=True):
-                    results[at] = row[:, column]
+                    results[at] = row
         return results
 
     def run_batch(self, tokens: NDArray[Any], dtype: str | None = None) -> NDArray[Any]:

@@ -14,7 +14,16 @@ from math import lcm
 
 from softhat.ahat.model import AHAT, Head, Layer, Matrix
 from softhat.export.coq.programs import MASKS
-from softhat.export.coq.syntax import boolean, call, comment, form, lines, rational, sequence
+from softhat.export.coq.syntax import (
+    boolean,
+    call,
+    comment,
+    form,
+    lines,
+    preamble,
+    rational,
+    sequence,
+)
 from softhat.io.errors import SofthatError
 from softhat.numbers.positions import PLACES, SHARES, Feature, Holds, Mod, Named, Table
 from softhat.numbers.predicates import Predicate
@@ -38,20 +47,11 @@ _NAMED = {
 _TIES = {"average": (), "leftmost": ("([], [])",), "rightmost": ("([], [])",) * 2}
 """Rows that score nothing: how a head breaks ties (`ties_of` of `proofs/Ahat.v`)."""
 
-_PREAMBLE = """(** Hard attention, and the theorem that softmax attention simulates it.
-
-    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
-    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
-    the statement of `right` at the end: read `Simulated.v`, which says what the values are and what
+_TITLE = "Hard attention, and the theorem that softmax attention simulates it."
+_READ = """: read `Simulated.v`, which says what the values are and what
     the law is, a list of inverse temperatures, one a layer, for every length and every error. *)
 From Coq Require Import Reals QArith ZArith NArith List Lra.
 From Softhat Require Import Program Lowering Simulated.
-Import ListNotations.
-Open Scope nat_scope.
-
-(* The entry a/b in coordinate c; the rational a/b. *)
-Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
-Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
 """
 _CONCLUSION = """
 Lemma checks : checked_ahat model denominator = true.
@@ -88,7 +88,7 @@ def simulation_theorem(model: AHAT, epsilon: float) -> str:
     )
     body = ";\n  ".join(f"Simulated.{name} :=\n    {value}" for name, value in parts)
     listed = ", ".join(f"{at}: {comment(name)}" for at, name in enumerate(model.alphabet))
-    text = f"{_PREAMBLE}\n(* symbols: {listed} *)\n"
+    text = f"{preamble(_TITLE, _READ)}\n(* symbols: {listed} *)\n"
     for predicate, at in predicates.items():
         text += f"(* numerical predicate {at}: {comment(predicate.name)} *)\n"
     text += "Definition model : ahat := {|\n  " + body + " |}.\n\n"

@@ -7,6 +7,22 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 WIDTH = 100
+_PREAMBLE = """(** {title}
+
+    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
+    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
+    the statement of `right` at the end{read}Import ListNotations.
+Open Scope nat_scope.
+
+(* The entry a/b in coordinate c; the rational a/b. *)
+Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
+Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
+"""
+
+
+def preamble(title: str, read: str) -> str:
+    """The first lines of a file: `read` goes on with what to read, and imports it."""
+    return _PREAMBLE.format(title=title, read=read)
 
 
 def call(name: str, *arguments: str) -> str:

@@ -22,7 +22,7 @@ from softhat.export.coq.programs import (
 )
 from softhat.export.coq.reasons import Reasons
 from softhat.export.coq.sweeping import Sweep
-from softhat.export.coq.syntax import comment, lines, sequence
+from softhat.export.coq.syntax import comment, lines, preamble, sequence
 from softhat.export.coq.weights import model_text
 from softhat.io.errors import SofthatError
 from softhat.logic.recalls import without_recalls as formulas_without_recalls
@@ -36,22 +36,12 @@ from softhat.program.read_back import read_back
 from softhat.program.recalls import without_recalls
 from softhat.transformer.weights import Transformer
 
-PREAMBLE = """(** {title}
-
-    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
-    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
-    the statement of `right` at the end. To understand it read `Surface.v` (what formulas mean) and
+_READ = """. To understand it read `Surface.v` (what formulas mean) and
     `Model.v` (what a model computes); the evidence need not be read, for wrong evidence proves
     nothing. *)
 From Coq Require Import Reals QArith ZArith NArith List.
 From Softhat Require Import Formula Program Lowering Matching Search Tallies Facts Model Kernel
   Surface.
-Import ListNotations.
-Open Scope nat_scope.
-
-(* The entry a/b in coordinate c; the rational a/b. *)
-Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
-Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
 """
 
 _CHECKS = """Lemma checks : certified formulas weights found = true.
@@ -136,8 +126,8 @@ def theorem(model: Model) -> str:
             "the Coq kernel cannot follow what the optimiser made of "
             f"{to_short(model.formulas[name], 60)}: no file is written"
         )
-    preamble = PREAMBLE.format(title=stated.title)
-    return f"{preamble}\n{stated.definitions}\n{stated.conclusion}\nPrint Assumptions right.\n"
+    opening = preamble(stated.title, _READ)
+    return f"{opening}\n{stated.definitions}\n{stated.conclusion}\nPrint Assumptions right.\n"
 
 
 def statement(model: Model) -> TheoremText:

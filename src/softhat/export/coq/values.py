@@ -24,7 +24,7 @@ from softhat.export.coq.programs import (
     result_texts,
     signal_text,
 )
-from softhat.export.coq.syntax import comment, lines, sequence
+from softhat.export.coq.syntax import comment, lines, preamble, sequence
 from softhat.export.coq.theorem import names_text
 from softhat.export.coq.weights import model_text
 from softhat.models.value_model import ValueModel
@@ -35,21 +35,11 @@ from softhat.program.literals import Literal
 from softhat.program.signals import Program
 
 _T = TypeVar("_T")
-_PREAMBLE = """(** A softmax transformer that computes the attention program {title}.
-
-    To check it without trusting whoever wrote it: `make proofs` in softhat's sources, then
-    coqc -Q proofs Softhat THIS_FILE. Coq needs neither softhat nor a network. What is claimed is
-    the statement of `right` at the end. To understand it read `Program.v` (what attention programs
+_READ = """. To understand it read `Program.v` (what attention programs
     mean), `Values.v` and `Model.v` (what a model computes); `found` need not be read, for wrong
     evidence proves nothing. *)
 From Coq Require Import Reals QArith ZArith NArith List.
 From Softhat Require Import Formula Surface Program Lowering Model Values.
-Import ListNotations.
-Open Scope nat_scope.
-
-(* The entry a/b in coordinate c; the rational a/b. *)
-Definition x (c : nat) (a : Z) (b : positive) : nat * Q := (c, (a # b)%Q).
-Definition r (a : Z) (b : positive) : Q := (a # b)%Q.
 """
 _ALWAYS = """Lemma checks : makes outputs inputs program weights found
   && forallb (always inputs program longest) program = true.
@@ -91,7 +81,8 @@ def value_theorem(model: ValueModel) -> str:
     ]
     listed = ", ".join(f"{k}: {comment(name)}" for k, (name, _) in enumerate(program.outputs))
     outputs = sequence(literal_text(literal) for _, literal in program.outputs)
-    text = _PREAMBLE.format(title=comment(model.name)) + "\n" + names_text(weights, inputs)
+    title = f"A softmax transformer that computes the attention program {comment(model.name)}."
+    text = preamble(title, _READ) + "\n" + names_text(weights, inputs)
     text += f"Definition inputs : list Surface.input :=\n  {sequence(inputs.known)}.\n"
     text += f"Definition program : program :=\n  {lines(signals)}.\n"
     text += f"(* outputs: {listed} *)\n"
