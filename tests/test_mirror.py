@@ -151,14 +151,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "logic/syntax/test_parse.py",
         "messages are compared with what was written",
     ),
-    "logic/syntax/formulas.py": (
-        "logic/syntax/test_nodes.py",
-        "one language, whose kinds are built there",
-    ),
-    "logic/syntax/terms.py": (
-        "logic/syntax/test_nodes.py",
-        "one language, whose kinds are built there",
-    ),
     "transformer/lowering/disguise.py": (
         "export/test_gpt2_disguise.py",
         "disguised models run there",

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from softhat.export.coq.theorem import PREAMBLE, statement
+from softhat.export.coq.syntax import preamble
+from softhat.export.coq.theorem import READ, statement
 from softhat.models.model import Model
 
 PROOFS = Path(__file__).parents[2] / "proofs"
@@ -66,4 +67,4 @@ def certified(models: Sequence[Model], folder: Path) -> list[bool]:
         for k, model in enumerate(models)
     ]
     asked = [f"certified M{k}.formulas M{k}.weights M{k}.found" for k in range(len(models))]
-    return booleans(PREAMBLE.format(title="many models"), "".join(modules), asked, folder)
+    return booleans(preamble("many models", READ), "".join(modules), asked, folder)

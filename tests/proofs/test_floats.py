@@ -11,7 +11,8 @@ import numpy as np
 
 import softhat
 from softhat.export.coq.checker import ask
-from softhat.export.coq.theorem import PREAMBLE, statement, theorem
+from softhat.export.coq.syntax import preamble
+from softhat.export.coq.theorem import READ, statement, theorem
 from softhat.models.model import Model
 from softhat.transformer.weights import Sparse
 from tests.proofs.coq import booleans, needs_coq
@@ -24,7 +25,7 @@ def _near(models: Sequence[Model], length: int, folder: Path) -> list[bool]:
     modules = [
         f"Module M{k}.\n{statement(m).definitions}\nEnd M{k}.\n" for k, m in enumerate(models)
     ]
-    imports = PREAMBLE.format(title="many models")
+    imports = preamble("many models", READ)
     imports += "From Softhat Require Import FloatCheck.\nOpen Scope nat_scope.\n"
     asked = [f"near_binary32 M{k}.weights M{k}.found {length}%N" for k in range(len(models))]
     return booleans(imports, "".join(modules), asked, folder)

@@ -36,7 +36,7 @@ from softhat.program.read_back import read_back
 from softhat.program.recalls import without_recalls
 from softhat.transformer.weights import Transformer
 
-_READ = """. To understand it read `Surface.v` (what formulas mean) and
+READ = """. To understand it read `Surface.v` (what formulas mean) and
     `Model.v` (what a model computes); the evidence need not be read, for wrong evidence proves
     nothing. *)
 From Coq Require Import Reals QArith ZArith NArith List.
@@ -126,7 +126,7 @@ def theorem(model: Model) -> str:
             "the Coq kernel cannot follow what the optimiser made of "
             f"{to_short(model.formulas[name], 60)}: no file is written"
         )
-    opening = preamble(stated.title, _READ)
+    opening = preamble(stated.title, READ)
     return f"{opening}\n{stated.definitions}\n{stated.conclusion}\nPrint Assumptions right.\n"
 
 

@@ -1,81 +1,624 @@
 """The formula language as immutable values: what can be said about a word.
 
-A `Formula` is true or false at every position of a word; a `Term` is an integer there. Both are
-nodes (`node`), and this module has the kinds of both (`formulas`, `terms`) and the functions that
-begin a formula.
+A `Formula` is true or false at every position of a word, a `Term` is an integer there; each kind
+says its meaning at position i. Constructors never simplify (`optimise.simplify` does, when asked).
+The methods build larger formulas, and ask what one means; the functions at the end begin one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from softhat.logic.syntax.formulas import FALSE as FALSE
-from softhat.logic.syntax.formulas import FIRST as FIRST
-from softhat.logic.syntax.formulas import LAST as LAST
-from softhat.logic.syntax.formulas import TRUE as TRUE
-from softhat.logic.syntax.formulas import Always as Always
-from softhat.logic.syntax.formulas import AlwaysWithin as AlwaysWithin
-from softhat.logic.syntax.formulas import And as And
-from softhat.logic.syntax.formulas import At as At
-from softhat.logic.syntax.formulas import Binary as Binary
-from softhat.logic.syntax.formulas import BinaryWindow as BinaryWindow
-from softhat.logic.syntax.formulas import Comparison as Comparison
-from softhat.logic.syntax.formulas import Constant as Constant
-from softhat.logic.syntax.formulas import Digit as Digit
-from softhat.logic.syntax.formulas import Digits as Digits
-from softhat.logic.syntax.formulas import Eventually as Eventually
-from softhat.logic.syntax.formulas import EventuallyWithin as EventuallyWithin
-from softhat.logic.syntax.formulas import First as First
-from softhat.logic.syntax.formulas import Formula as Formula
-from softhat.logic.syntax.formulas import Historically as Historically
-from softhat.logic.syntax.formulas import HistoricallyWithin as HistoricallyWithin
-from softhat.logic.syntax.formulas import Iff as Iff
-from softhat.logic.syntax.formulas import Implies as Implies
-from softhat.logic.syntax.formulas import Last as Last
-from softhat.logic.syntax.formulas import Mod as Mod
-from softhat.logic.syntax.formulas import Not as Not
-from softhat.logic.syntax.formulas import Once as Once
-from softhat.logic.syntax.formulas import OnceWithin as OnceWithin
-from softhat.logic.syntax.formulas import Or as Or
-from softhat.logic.syntax.formulas import Recall as Recall
-from softhat.logic.syntax.formulas import Relation as Relation
-from softhat.logic.syntax.formulas import Release as Release
-from softhat.logic.syntax.formulas import Since as Since
-from softhat.logic.syntax.formulas import SinceWithin as SinceWithin
-from softhat.logic.syntax.formulas import StrongRelease as StrongRelease
-from softhat.logic.syntax.formulas import Symbol as Symbol
-from softhat.logic.syntax.formulas import Tomorrow as Tomorrow
-from softhat.logic.syntax.formulas import Triggered as Triggered
-from softhat.logic.syntax.formulas import Unary as Unary
-from softhat.logic.syntax.formulas import UnaryWindow as UnaryWindow
-from softhat.logic.syntax.formulas import Until as Until
-from softhat.logic.syntax.formulas import UntilWithin as UntilWithin
-from softhat.logic.syntax.formulas import WeakTomorrow as WeakTomorrow
-from softhat.logic.syntax.formulas import WeakUntil as WeakUntil
-from softhat.logic.syntax.formulas import WeakYesterday as WeakYesterday
-from softhat.logic.syntax.formulas import Window as Window
-from softhat.logic.syntax.formulas import Xor as Xor
-from softhat.logic.syntax.formulas import Yesterday as Yesterday
-from softhat.logic.syntax.formulas import bounds_text as bounds_text
-from softhat.logic.syntax.formulas import checked_formula
-from softhat.logic.syntax.formulas import recall as recall
+from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.node import Node as Node
-from softhat.logic.syntax.terms import Count as Count
-from softhat.logic.syntax.terms import CountAll as CountAll
-from softhat.logic.syntax.terms import CountFuture as CountFuture
-from softhat.logic.syntax.terms import Counting as Counting
-from softhat.logic.syntax.terms import Difference as Difference
-from softhat.logic.syntax.terms import Integer as Integer
-from softhat.logic.syntax.terms import Length as Length
-from softhat.logic.syntax.terms import Position as Position
-from softhat.logic.syntax.terms import Scale as Scale
-from softhat.logic.syntax.terms import Sum as Sum
-from softhat.logic.syntax.terms import Term as Term
-from softhat.logic.syntax.terms import length as length
-from softhat.logic.syntax.terms import position as position
-from softhat.numbers.predicates import define, named
+from softhat.logic.syntax.node import checked_integer, kind, set_hash
+from softhat.numbers.predicates import Predicate, define, named
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from softhat.logic.semantics.words import Word
+
+Relation = Literal["<", "<=", "=", "!=", ">=", ">"]
+
+
+class Formula(Node):
+    """True or false at every position of a word."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from softhat.io.markup import code
+        from softhat.logic.syntax.print import to_unicode
+
+        return code(to_unicode(self))
+
+    def __and__(self, other: Formula) -> And:
+        return And(self, checked_formula(other))
+
+    def __or__(self, other: Formula) -> Or:
+        return Or(self, checked_formula(other))
+
+    def __xor__(self, other: Formula) -> Xor:
+        return Xor(self, checked_formula(other))
+
+    def __rshift__(self, other: Formula) -> Implies:
+        return Implies(self, checked_formula(other))
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def implies(self, other: Formula) -> Implies:
+        return Implies(self, checked_formula(other))
+
+    def iff(self, other: Formula) -> Iff:
+        return Iff(self, checked_formula(other))
+
+    def yesterday(self) -> Yesterday:
+        return Yesterday(self)
+
+    def weak_yesterday(self) -> WeakYesterday:
+        return WeakYesterday(self)
+
+    def once(self, low: int | None = None, high: int | None = None) -> Once | OnceWithin:
+        return Once(self) if high is None else OnceWithin(low or 0, high, self)
+
+    def historically(
+        self, low: int | None = None, high: int | None = None
+    ) -> Historically | HistoricallyWithin:
+        return Historically(self) if high is None else HistoricallyWithin(low or 0, high, self)
+
+    def since(
+        self, other: Formula, low: int | None = None, high: int | None = None
+    ) -> Since | SinceWithin:
+        right = checked_formula(other)
+        return Since(self, right) if high is None else SinceWithin(low or 0, high, self, right)
+
+    def triggered(self, other: Formula) -> Triggered:
+        return Triggered(self, checked_formula(other))
+
+    def tomorrow(self) -> Tomorrow:
+        return Tomorrow(self)
+
+    def weak_tomorrow(self) -> WeakTomorrow:
+        return WeakTomorrow(self)
+
+    def eventually(
+        self, low: int | None = None, high: int | None = None
+    ) -> Eventually | EventuallyWithin:
+        return Eventually(self) if high is None else EventuallyWithin(low or 0, high, self)
+
+    def always(self, low: int | None = None, high: int | None = None) -> Always | AlwaysWithin:
+        return Always(self) if high is None else AlwaysWithin(low or 0, high, self)
+
+    def until(
+        self, other: Formula, low: int | None = None, high: int | None = None
+    ) -> Until | UntilWithin:
+        right = checked_formula(other)
+        return Until(self, right) if high is None else UntilWithin(low or 0, high, self, right)
+
+    def release(self, other: Formula) -> Release:
+        return Release(self, checked_formula(other))
+
+    def weak_until(self, other: Formula) -> WeakUntil:
+        return WeakUntil(self, checked_formula(other))
+
+    def strong_release(self, other: Formula) -> StrongRelease:
+        return StrongRelease(self, checked_formula(other))
+
+    def truth(self, word: Word, predicates: Mapping[str, Any] | None = None) -> NDArray[np.bool_]:
+        """The truth value at each position of `word`; `predicates` say what `at(name)` means."""
+        from softhat.logic.semantics.truth import truth
+
+        return truth(self.bind(predicates), word)
+
+    def truth_many(
+        self, words: Iterable[Word], predicates: Mapping[str, Any] | None = None
+    ) -> list[NDArray[np.bool_]]:
+        """`truth` of each word, evaluated together."""
+        from softhat.logic.semantics.truth import truth_many
+
+        return truth_many(self.bind(predicates), words)
+
+    def accepts(
+        self,
+        word: Word,
+        at: Literal["first", "last"] | None = None,
+        predicates: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Truth at the last position, or the first for a pure-future formula, unless `at` says."""
+        from softhat.logic.semantics.truth import accepts
+
+        return accepts(self.bind(predicates), word, at)
+
+    def bind(self, predicates: Mapping[str, Any] | None) -> Formula:
+        """The formula with these numerical predicates for the names in `at(name)`."""
+        if predicates is None:
+            return self
+        from softhat.logic.binding import bind
+
+        return bind(self, predicates)
+
+
+def checked_formula(value: object) -> Formula:
+    """The value, if it is a formula: a string would be easy to give by mistake."""
+    if isinstance(value, Formula):
+        return value
+    raise TypeError(f"expected a formula, got {value!r}; a symbol is softhat.symbol('a')")
+
+
+def _shown(value: int) -> str:
+    """An integer in a message: Python refuses to print huge ones."""
+    return str(value) if abs(value) < 10**30 else "a huge number"
+
+
+@kind
+class Symbol(Formula):
+    """`a`: the symbol at i is that one (in propositional mode: it is in the set at i)."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SofthatError(f"a symbol is a non-empty string, not {self.name!r}")
+        Node.__post_init__(self)
+
+
+@kind
+class Constant(Formula):
+    """`true` or `false`."""
+
+    value: bool
+
+
+@kind
+class First(Formula):
+    """`first`: i = 1."""
+
+
+@kind
+class Last(Formula):
+    """`last`: i = n."""
+
+
+@kind
+class Mod(Formula):
+    """`mod(m, r)`: i ≡ r (mod m), with m >= 1 and 0 <= r < m."""
+
+    modulus: int
+    remainder: int
+
+    def __post_init__(self) -> None:
+        checked_integer(self.modulus)
+        checked_integer(self.remainder)
+        if self.modulus < 1 or not 0 <= self.remainder < self.modulus:
+            given = f"mod({_shown(self.modulus)}, {_shown(self.remainder)})"
+            raise FormulaError(f"mod(m, r) needs m >= 1 and 0 <= r < m, not {given}")
+        Node.__post_init__(self)
+
+
+@kind
+class At(Formula):
+    """`at(p)`: the numerical predicate p holds of i (and n)."""
+
+    predicate: Predicate
+
+
+@kind
+class Unary(Formula):
+    """A formula with one operand."""
+
+    operand: Formula
+
+    def __post_init__(self) -> None:
+        set_hash(self, hash((type(self), self.operand._hash)))
+
+
+@kind
+class Binary(Formula):
+    """A formula with two operands."""
+
+    left: Formula
+    right: Formula
+
+    def __post_init__(self) -> None:
+        set_hash(self, hash((type(self), self.left._hash, self.right._hash)))
+
+
+class Not(Unary):
+    """`!f`: f does not hold."""
+
+    __slots__ = ()
+
+
+class Yesterday(Unary):
+    """`Y f`: i > 1 and f at i-1."""
+
+    __slots__ = ()
+
+
+class WeakYesterday(Unary):
+    """`Z f`: i = 1 or f at i-1."""
+
+    __slots__ = ()
+
+
+class Once(Unary):
+    """`O f`: f at some j <= i."""
+
+    __slots__ = ()
+
+
+class Historically(Unary):
+    """`H f`: f at every j <= i."""
+
+    __slots__ = ()
+
+
+class Tomorrow(Unary):
+    """`X f`: i < n and f at i+1."""
+
+    __slots__ = ()
+
+
+class WeakTomorrow(Unary):
+    """`N f`: i = n or f at i+1."""
+
+    __slots__ = ()
+
+
+class Eventually(Unary):
+    """`F f`: f at some j >= i."""
+
+    __slots__ = ()
+
+
+class Always(Unary):
+    """`G f`: f at every j >= i."""
+
+    __slots__ = ()
+
+
+class And(Binary):
+    """`f & g`: both hold."""
+
+    __slots__ = ()
+
+
+class Or(Binary):
+    """`f | g`: one of them holds."""
+
+    __slots__ = ()
+
+
+class Xor(Binary):
+    """`f xor g`: exactly one of them holds."""
+
+    __slots__ = ()
+
+
+class Implies(Binary):
+    """`f -> g`: g holds or f does not."""
+
+    __slots__ = ()
+
+
+class Iff(Binary):
+    """`f <-> g`: both hold or neither."""
+
+    __slots__ = ()
+
+
+class Since(Binary):
+    """`f S g`: g at some j <= i, and f at every k with j < k <= i."""
+
+    __slots__ = ()
+
+
+class Triggered(Binary):
+    """`f T g`: the dual of S: not (!f S !g)."""
+
+    __slots__ = ()
+
+
+class Until(Binary):
+    """`f U g`: g at some j >= i, and f at every k with i <= k < j."""
+
+    __slots__ = ()
+
+
+class Release(Binary):
+    """`f R g`: the dual of U: not (!f U !g)."""
+
+    __slots__ = ()
+
+
+class WeakUntil(Binary):
+    """`f W g`: (f U g) | G f."""
+
+    __slots__ = ()
+
+
+class StrongRelease(Binary):
+    """`f M g`: g U (f & g)."""
+
+    __slots__ = ()
+
+
+@kind
+class Window(Formula):
+    """An operator that looks at distances from `low` to `high` only, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        checked_integer(self.low)
+        checked_integer(self.high)
+        if not 0 <= self.low <= self.high:
+            raise FormulaError(f"bounds [a,b] need 0 <= a <= b, not {bounds_text(self)}")
+        Node.__post_init__(self)
+
+
+def bounds_text(window: Window) -> str:
+    """`[1,4]`."""
+    return f"[{_shown(window.low)},{_shown(window.high)}]"
+
+
+@kind
+class UnaryWindow(Window):
+    """A window operator with one operand."""
+
+    operand: Formula
+
+
+@kind
+class BinaryWindow(Window):
+    """A window operator with two operands."""
+
+    left: Formula
+    right: Formula
+
+
+class OnceWithin(UnaryWindow):
+    """`O[a,b] f`: f at some j with a <= i - j <= b."""
+
+    __slots__ = ()
+
+
+class HistoricallyWithin(UnaryWindow):
+    """`H[a,b] f`: f at every j >= 1 with a <= i - j <= b."""
+
+    __slots__ = ()
+
+
+class EventuallyWithin(UnaryWindow):
+    """`F[a,b] f`: f at some j with a <= j - i <= b."""
+
+    __slots__ = ()
+
+
+class AlwaysWithin(UnaryWindow):
+    """`G[a,b] f`: f at every j <= n with a <= j - i <= b."""
+
+    __slots__ = ()
+
+
+class SinceWithin(BinaryWindow):
+    """`f S[a,b] g`: g at some j with a <= i - j <= b, and f at every k with j < k <= i."""
+
+    __slots__ = ()
+
+
+class UntilWithin(BinaryWindow):
+    """`f U[a,b] g`: g at some j with a <= j - i <= b, and f at every k with i <= k < j."""
+
+    __slots__ = ()
+
+
+@kind
+class Comparison(Formula):
+    """`t1 ⋈ t2`: a linear comparison of counting terms."""
+
+    left: Term
+    relation: Relation
+    right: Term
+
+
+@kind
+class Digit(Node):
+    """`k = q` of a recall: k at the position that is looked for is q here."""
+
+    key: Formula
+    query: Formula
+
+
+@kind
+class Digits(Node):
+    """Several digits of a recall: all but the last one, and the last."""
+
+    before: Digit | Digits
+    digit: Digit
+
+
+@kind
+class Recall(Formula):
+    """`last[v | k1 = q1, …]`: v at the last j <= i at which every k is what its q is at i; false
+    if there is none."""
+
+    value: Formula
+    code: Digit | Digits
+
+    @property
+    def digits(self) -> tuple[tuple[Formula, Formula], ...]:
+        """Keys and queries."""
+        pairs: list[tuple[Formula, Formula]] = []
+        code: Digit | Digits | None = self.code
+        while code is not None:
+            last = code.digit if isinstance(code, Digits) else code
+            pairs.append((last.key, last.query))
+            code = code.before if isinstance(code, Digits) else None
+        return tuple(reversed(pairs))
+
+    @property
+    def operands(self) -> tuple[Formula, ...]:
+        """The value, then each digit's key and query."""
+        return (self.value, *(side for digit in self.digits for side in digit))
+
+
+def recall(value: Formula, *digits: tuple[Formula, Formula]) -> Recall:
+    """`last[value | key = query, …]`: the value at the last position whose keys are what the
+    queries are here."""
+    if not digits:
+        raise SofthatError("last[v | k = q] needs at least one pair of a key and a query")
+    pairs = [Digit(checked_formula(key), checked_formula(query)) for key, query in digits]
+    code: Digit | Digits = pairs[0]
+    for digit in pairs[1:]:
+        code = Digits(code, digit)
+    return Recall(checked_formula(value), code)
+
+
+TRUE = Constant(True)
+FALSE = Constant(False)
+FIRST = First()
+LAST = Last()
+
+
+class Term(Node):
+    """An integer at every position of a word, for comparisons."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Term | int) -> Sum:
+        return Sum(self, _term(other))
+
+    def __radd__(self, other: int) -> Sum:
+        return Sum(_term(other), self)
+
+    def __sub__(self, other: Term | int) -> Difference:
+        return Difference(self, _term(other))
+
+    def __rsub__(self, other: int) -> Difference:
+        return Difference(_term(other), self)
+
+    def __mul__(self, factor: int) -> Scale:
+        return Scale(factor, self)
+
+    def __rmul__(self, factor: int) -> Scale:
+        return Scale(factor, self)
+
+    def __neg__(self) -> Scale:
+        return Scale(-1, self)
+
+    def __lt__(self, other: Term | int) -> Comparison:
+        return Comparison(self, "<", _term(other))
+
+    def __le__(self, other: Term | int) -> Comparison:
+        return Comparison(self, "<=", _term(other))
+
+    def __ge__(self, other: Term | int) -> Comparison:
+        return Comparison(self, ">=", _term(other))
+
+    def __gt__(self, other: Term | int) -> Comparison:
+        return Comparison(self, ">", _term(other))
+
+    def equals(self, other: Term | int) -> Comparison:
+        """The formula that both are equal (`==` is structural equality)."""
+        return Comparison(self, "=", _term(other))
+
+    def differs(self, other: Term | int) -> Comparison:
+        return Comparison(self, "!=", _term(other))
+
+
+def _term(value: object) -> Term:
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Integer(value)
+    raise TypeError(f"expected a counting term or an integer, got {value!r}")
+
+
+@kind
+class Integer(Term):
+    """An integer constant of any size."""
+
+    value: int
+
+
+@kind
+class Position(Term):
+    """`i`: the position itself. Calling it gives itself, so `position()` reads well too."""
+
+    def __call__(self) -> Position:
+        return self
+
+
+@kind
+class Length(Term):
+    """`n`: the length of the word. Calling it gives itself, so `length()` reads well too."""
+
+    def __call__(self) -> Length:
+        return self
+
+
+@kind
+class Counting(Term):
+    """How many positions of a range satisfy a formula."""
+
+    operand: Formula
+
+
+class Count(Counting):
+    """`#(f)`: how many j <= i satisfy f."""
+
+    __slots__ = ()
+
+
+class CountFuture(Counting):
+    """`#>(f)`: how many j >= i satisfy f."""
+
+    __slots__ = ()
+
+
+class CountAll(Counting):
+    """`#*(f)`: how many positions of the word satisfy f."""
+
+    __slots__ = ()
+
+
+@kind
+class Scale(Term):
+    """`k*t` with an integer k."""
+
+    factor: int
+    term: Term
+
+    def __post_init__(self) -> None:
+        checked_integer(self.factor)
+        Node.__post_init__(self)
+
+
+@kind
+class Sum(Term):
+    """`t1 + t2`."""
+
+    left: Term
+    right: Term
+
+
+@kind
+class Difference(Term):
+    """`t1 - t2`."""
+
+    left: Term
+    right: Term
+
+
+position = Position()
+length = Length()
 
 
 def symbol(name: str) -> Symbol:
