@@ -15,6 +15,7 @@ from softhat.frontends.regular.dfa import DFA
 from softhat.io.errors import VoidError
 from softhat.proof.gpt2.reading import derive
 from softhat.proof.stock.gates import Gate
+from softhat.proof.stock.variables import RawCell
 from tests.export.stock_models import stated
 
 S3 = DFA(("a", "b"), 0, frozenset({0}), ((1, 1), (2, 0), (0, 2)))
@@ -43,6 +44,17 @@ def test_pairs_are_used_again_and_certified(folder: Path) -> None:
     found = clearing(folder)
     assert any(raw for *_, raw in found) and not all(raw for *_, raw in found)
     assert set(softhat.certify(folder).max_length.values()) == {CONTEXT - 1}
+
+
+def test_what_held_a_raw_output_is_no_constant_and_no_bit(folder: Path) -> None:
+    """What heads were off by stays in it, which nothing counts for constants and bits."""
+    export: Any = read_export(folder)
+    derived = derive(export.checkpoint, export.formulas, reuse=True)
+    stages = [s for pair in zip(derived.cells, derived.after_attention, strict=False) for s in pair]
+    cleared = {gate.target for _, gate, raw in clearing(folder) if raw}
+    for target in cleared:
+        kinds = [type(stage[target]) for stage in (*stages, derived.cells[-1])]
+        assert set(kinds[kinds.index(RawCell) :]) == {RawCell}
 
 
 @pytest.mark.parametrize("raw", [False, True])

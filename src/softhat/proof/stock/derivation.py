@@ -134,7 +134,10 @@ def derive(architecture: Architecture[C, M], formulas: Mapping[str, Claimed]) ->
             block.heads.append(head)
             block.targets.append(placed.places)
             for place, cell in zip(placed.places, written, strict=True):
-                _write(attended, place, cell, placed.forms.where)
+                if not _waits(attended[place], cell, architecture.reuse, space):
+                    where = f"{placed.forms.where} writes variable {place}"
+                    raise VoidError(f"{where}, which does not wait for a head")
+                attended[place] = cell
                 if isinstance(cell, TableCell):
                     digits.add(place)
         derived.after_attention.append(attended)
@@ -149,18 +152,19 @@ def derive(architecture: Architecture[C, M], formulas: Mapping[str, Claimed]) ->
     return derived
 
 
-def _write(cells: list[Cell], place: int, cell: Cell, where: str) -> None:
-    """What a head writes is added to what a variable starts as."""
-    match cell:
-        case RawCell(amplitude=amplitude):
+def _waits(held: Cell, cell: Cell, reuse: bool, space: Space) -> bool:
+    """What a head writes is added to what a variable starts as, or to a raw output that was taken
+    off again."""
+    match held, cell:
+        case RawCell(function, amplitude), RawCell():
+            return reuse and (function, amplitude) == (space.false, cell.amplitude)
+        case _, RawCell(amplitude=amplitude):
             start = -amplitude
-        case MeanCell():
+        case _, MeanCell():
             start = 0.0
         case _:
             start = -1.0
-    if cells[place] != ConstantCell(start, start):
-        raise VoidError(f"{where} writes variable {place}, which does not wait for a head")
-    cells[place] = cell
+    return held == ConstantCell(start, start)
 
 
 def squares_of(cells: list[Cell]) -> tuple[Fraction, Fraction]:

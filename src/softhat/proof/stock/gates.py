@@ -8,7 +8,8 @@ or something near it; SwiGLU's second factor is 1.
 
 A variable may be used again: gates that hold exactly where its bit does take 2 off, and those of
 the next bit add 2; or gates that hold where a raw output ±A does take 2A off, and it waits for a
-head again. What the old value was off by stays, so only bounds that add up may allow it.
+head again. What the old value was off by stays, so only bounds that add up may allow it, and what
+held a raw output is never taken for a constant or a bit.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ def feed_forward(
             match held:
                 case BitCell() if signs:
                     after[target] = BitCell(function)
-                case RawCell(amplitude=amplitude) if not signs:
-                    after[target] = ConstantCell(-amplitude, -amplitude)
+                case RawCell() if not signs:
+                    after[target] = replace(held, function=space.false)
                 case _:
                     raise VoidError(f"{where} writes variable {target} for no gate and no head")
         elif signs == {1} and held == ConstantCell(-1.0, -1.0):
