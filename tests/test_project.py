@@ -54,3 +54,20 @@ def test_types_that_functions_return_can_be_imported() -> None:
     for value in (model, model.certificate, trace, report):
         assert len(repr(value)) < 200
     assert callable(softhat.lens.load) and callable(softhat.corpus.load_model)
+    machine = softhat.machine({"kind": "cellular", "rule": 110, "width": 4})
+    block = softhat.from_regex("(aa)*", depth="log")
+    for value, kind in (
+        (machine, softhat.Machine),
+        (machine.run(max_steps=2), softhat.Run),
+        (softhat.compile(machine), softhat.MachineModel),
+        (block, softhat.LogDepth),
+        (softhat.compile(block), softhat.LoopModel),
+        (softhat.spec(regex="a*", alphabet="ab"), softhat.Specification),
+        (softhat.state(model), softhat.Statement),
+        (model.stream(), softhat.Stream),
+        (model.program, softhat.Program),
+        (model.transformer, softhat.Transformer),
+        (model.size, softhat.Size),
+        (softhat.to_ahat(hard), softhat.AHAT),
+    ):
+        assert isinstance(value, kind) and len(repr(value)) < 120, value

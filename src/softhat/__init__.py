@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from softhat.ahat.analysis.analyze import analyze as analyze
     from softhat.ahat.from_model import to_ahat as to_ahat
     from softhat.ahat.model import AHAT as AHAT
+    from softhat.ahat.simulation.certificate import SimulationCertificate as SimulationCertificate
     from softhat.ahat.simulation.simulate import simulate as simulate
     from softhat.ahat.simulation.simulation import Simulation as Simulation
+    from softhat.ahat.simulation.verify import SimulationVerification as SimulationVerification
     from softhat.circuits import corpus as corpus
     from softhat.circuits import lens as lens
     from softhat.circuits.circuit import circuit as circuit
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Run as Run
     from softhat.frontends.machines.reading import machine as machine
     from softhat.frontends.programs.translate import from_program as from_program
+    from softhat.frontends.regular.doubling import LogDepth as LogDepth
     from softhat.frontends.regular.translate import from_dfa as from_dfa
     from softhat.frontends.regular.translate import from_regex as from_regex
     from softhat.io.errors import CertificateError as CertificateError
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from softhat.logic.decide.questions import equivalent as equivalent
     from softhat.logic.decide.questions import implies as implies
     from softhat.logic.decide.questions import satisfiable as satisfiable
+    from softhat.logic.sources import Source as Source
     from softhat.logic.syntax.nodes import Formula as Formula
     from softhat.logic.syntax.nodes import Term as Term
     from softhat.logic.syntax.nodes import count as count
@@ -65,20 +69,28 @@ if TYPE_CHECKING:
     from softhat.logic.syntax.parse import parse as parse
     from softhat.models.compiler import compile as compile
     from softhat.models.folders import load as load
+    from softhat.models.loop_model import LoopModel as LoopModel
+    from softhat.models.machine_model import MachineModel as MachineModel
     from softhat.models.model import Model as Model
     from softhat.models.statement import Statement as Statement
     from softhat.models.statement import state as state
     from softhat.models.value_model import ValueModel as ValueModel
     from softhat.models.verification.report import Verification as Verification
+    from softhat.models.verification.values import ValueVerification as ValueVerification
     from softhat.numbers.laws import Law as Law
+    from softhat.program.signals import Program as Program
     from softhat.proof.certificate import Certificate as Certificate
+    from softhat.runtime.stream import Stream as Stream
     from softhat.runtime.trace import Trace as Trace
     from softhat.trained.decompile import decompile as decompile
     from softhat.trained.languages import spec as spec
     from softhat.trained.prove import prove as prove
     from softhat.trained.radius import Radius as Radius
     from softhat.trained.radius import radius as radius
+    from softhat.trained.specification import Specification as Specification
     from softhat.trained.verdict import Verdict as Verdict
+    from softhat.transformer.weights import Size as Size
+    from softhat.transformer.weights import Transformer as Transformer
 
 _HOME = {
     "AHAT": "softhat.ahat.model",
@@ -91,6 +103,18 @@ _HOME = {
     "Trace": "softhat.runtime.trace",
     "ValueModel": "softhat.models.value_model",
     "Verification": "softhat.models.verification.report",
+    "SimulationCertificate": "softhat.ahat.simulation.certificate",
+    "SimulationVerification": "softhat.ahat.simulation.verify",
+    "ValueVerification": "softhat.models.verification.values",
+    "LoopModel": "softhat.models.loop_model",
+    "MachineModel": "softhat.models.machine_model",
+    "LogDepth": "softhat.frontends.regular.doubling",
+    "Specification": "softhat.trained.specification",
+    "Source": "softhat.logic.sources",
+    "Stream": "softhat.runtime.stream",
+    "Size": "softhat.transformer.weights",
+    "Program": "softhat.program.signals",
+    "Transformer": "softhat.transformer.weights",
     "Page": "softhat.explore.notebook",
     "Law": "softhat.numbers.laws",
     "Statement": "softhat.models.statement",

@@ -42,7 +42,7 @@ def test_the_true_circuit_is_complete_and_minimal(formula: str, tmp_path: Path) 
         assert full.minimality < 1.0
 
 
-@pytest.mark.parametrize("count", sizes(20, 40))
+@pytest.mark.parametrize("count", sizes(10, 40))
 def test_random_circuits_are_near_chance(count: int) -> None:
     model = softhat.compile("H (a -> O b) & #(a) > 1", alphabet="abc")
     circuit = softhat.circuit(model)

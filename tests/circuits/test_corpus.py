@@ -29,8 +29,8 @@ pyarrow = pytest.importorskip("pyarrow")
 
 MAIN = "from softhat.cli import main; main()"
 SMALL = Settings(
-    count=18, seed=5, alphabet=("a", "b"), attention="unbounded", family="all",
-    smallest=3, largest=12, shard=8,
+    count=10, seed=5, alphabet=("a", "b"), attention="unbounded", family="all",
+    smallest=3, largest=12, shard=4,
 )  # fmt: skip
 
 

@@ -84,6 +84,11 @@ class AHAT:
     names: tuple[str, ...] = ()  # of the coordinates, for people
     eos_embedding: Vector | None = None  # of `<eos>` at position n+1, if there is one
 
+    def __repr__(self) -> str:
+        alphabet = " ".join(self.alphabet[:10])
+        size = f"{len(self.layers)} layers, {len(self.heads)} heads, d_model {self.d_model}"
+        return f"<softhat.AHAT over {alphabet}: {size}>"
+
     def __hash__(self) -> int:
         return self._hash
 

@@ -51,7 +51,7 @@ class Node:
     hook: str
     kind: str = ""
     computes: tuple[Meaning, ...] = ()
-    witness: Witness | None = None
+    witness: Witness | None = field(default=None, repr=False)
     """A pair of words whose answers part through this node: taken from the corrupt word, what it
     adds changes an answer of the clean one."""
 
@@ -64,7 +64,7 @@ class Edge:
     target: str
     slot: str
     carries: Carries
-    witness: Witness | None = None
+    witness: Witness | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:

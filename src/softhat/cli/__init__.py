@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from softhat.cli import output
+from softhat.cli.given import NotingCommand
 from softhat.cli.groups import flattened
 from softhat.cli.output import drop, say, tell, visible
 from softhat.io.cycles import OBJECTS
@@ -197,14 +197,14 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return same
 
 
-def _kind(command: Callable[..., None]) -> type[TyperCommand]:
+def _kind(command: Callable[..., None]) -> type[NotingCommand]:
     """A command that takes a formula takes a regular expression and so on in its place."""
     from softhat.cli.front_ends import FormulaCommand
 
     first = next(iter(inspect.signature(command).parameters.values()), None)
     annotation = "" if first is None else str(first.annotation).rpartition(".")[2]
     takes = annotation in ("FormulaArgument", "ModelArgument")
-    return FormulaCommand if takes else TyperCommand
+    return FormulaCommand if takes else NotingCommand
 
 
 def _not_loaded() -> None:

@@ -14,6 +14,7 @@ from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
 from softhat.cli.figures import StyleOption, WidthOption, read_plot
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.io.errors import SofthatError
@@ -74,11 +75,14 @@ def command(
     """
     paper = read_plot(plot, style, width)
     if is_folder(model) and not is_file(model / "ahat.json"):
+        refuse_given("a checkpoint is run on texts", "--up-to", "--words")
         _lens(model, text or [], leak, row, plot, as_json)
         return
     if text or row is not None:
         option = "--text" if text else "--row"
         raise SofthatError(f"{option} is for a Hugging Face checkpoint; for an AHAT use --words")
+    if words is not None:
+        refuse_given("--words are all the words", "--up-to")
     source = load(model)
     given = None if words is None else [w for item in words for w in _words(item)]
     with progress(quiet=as_json) as show:

@@ -13,8 +13,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import check_suffix, print_json, print_table, say
-from softhat.io.files import json_bytes, write_file
-from softhat.models.bench.run import SECTIONS, fresh, measure
+from softhat.io.files import check_writable, json_bytes, write_file
+from softhat.models.bench.run import SECTIONS, check_sections, fresh, measure
 from softhat.models.bench.tables import shown
 
 
@@ -34,6 +34,9 @@ def command(
     Example: softhat bench linear dense --out bench.json
     """
     check_suffix(out, (".json",), "the measurements")
+    check_sections(sections or ())
+    if out is not None:
+        check_writable(out)
     results = fresh(quick)
     if not as_json:
         say("  ".join(f"{name} {value}" for name, value in results.machine.items()))

@@ -10,8 +10,16 @@ import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.coq import ask_coq
+from softhat.cli.given import is_given, refuse_given
 from softhat.cli.inputs import ZOO, JsonOption
-from softhat.cli.models import ModelArgument, ModelOptions, has_values, read_model, refuse_ahat
+from softhat.cli.models import (
+    ModelArgument,
+    ModelOptions,
+    has_values,
+    read_model,
+    refuse_ahat,
+    refuse_for_folder,
+)
 from softhat.cli.output import (
     head_name,
     length_and_reason,
@@ -23,6 +31,7 @@ from softhat.cli.output import (
 from softhat.export.coq.checker import check_file_name
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
+from softhat.io.files import check_writable, exists, read_text
 from softhat.io.work import progress
 from softhat.models.model import Model
 from softhat.proof.certificate import Certificate, HeadCertificate
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Machine
     from softhat.models.value_model import ValueModel
 
+THEOREM = Path("right.v")
 MANY_VALUES = 4
 """A head that reads more than these at once is not called by all of them."""
 
@@ -48,7 +58,7 @@ def command(
     ] = False,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="With --coq: the file to write.")
-    ] = Path("right.v"),
+    ] = THEOREM,
 ) -> None:
     """What is proved about a model: a table of its heads, and the lengths for each dtype.
 
@@ -67,8 +77,16 @@ def command(
     Example: softhat certify '!c S a' --alphabet abc
     """
     exported = is_export(model)
+    if as_json or coq:
+        refuse_given(f"{'--json' if as_json else '--coq'} says all that is known", "--explain")
+    if exported:
+        refuse_for_folder("an export")
+        refuse_given("no words are read", "--symbols", "--props")
+    if not coq:
+        refuse_given("only --coq writes a file", "--out")
     if coq:
         check_file_name(out)
+        _check_theorem(out)
         if (runs := _machine(model, exported)) is not None:
             raise SofthatError(
                 "Coq has checked once for all that the formulas of this machine write its run "
@@ -117,6 +135,17 @@ def _machine(model: str, exported: bool) -> Machine | None:
 
     entry = machines().get(model.removeprefix(ZOO))
     return None if entry is None else entry.machine
+
+
+def _check_theorem(file: Path) -> None:
+    """The theorem can be written there; under the name that nobody chose, only over another one."""
+    check_writable(file)
+    if is_given("--out") or not exists(file):
+        return
+    if "\nFrom Softhat Require Import" not in read_text(file):
+        raise SofthatError(
+            f"{file} is in the way, and softhat did not write it: name another file with -o"
+        )
 
 
 def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> NoReturn:

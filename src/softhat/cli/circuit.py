@@ -34,8 +34,10 @@ def command(
     import json
 
     from softhat.circuits.circuit import circuit
-    from softhat.io.files import write_file
+    from softhat.io.files import check_writable, write_file
 
+    if out is not None:
+        check_writable(out)
     graph = circuit(folder, id=number)
     document = graph.to_eap() if eap else graph.to_json()
     if out is not None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import ModelArgument, ModelOptions, is_ahat, read_model
 from softhat.cli.output import print_facts, print_json, print_table, say
@@ -46,6 +47,8 @@ def command(
     if is_ahat(formula):
         raise SofthatError("compare takes a formula, not an AHAT: try softhat analyze")
     first = read_model(formula, ModelOptions(alphabet, TARGETS[0], symbols, props))
+    if as_json:
+        refuse_given("--json is a format", "--format")
     rows = [_row(first, target) for target in TARGETS]
     if as_json:
         print_json(rows)

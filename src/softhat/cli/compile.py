@@ -15,7 +15,7 @@ from softhat.cli.log_depth import depth_texts, is_log_depth, read_log_depth
 from softhat.cli.output import check_suffix, print_facts, print_json, say
 from softhat.cli.rasp import is_rasp, read_rasp
 from softhat.io.errors import SofthatError
-from softhat.io.files import write_file
+from softhat.io.files import check_writable, write_file
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import resolve_at
 from softhat.models.compiler import compile as compile_formula
@@ -116,13 +116,15 @@ def _report(
 ) -> None:
     """Write what is asked for and say how large the model is."""
     size = model.size
+    if dot is not None:
+        check_writable(dot)
+    if folder is not None:
+        model.save(folder)
     if dot is not None or program:
         from softhat.program.draw import to_dot, to_text
 
         if dot is not None:
             write_file(dot, f"{to_dot(model.program)}\n".encode())
-    if folder is not None:
-        model.save(folder)
     if as_json:
         print_json(
             {

@@ -13,11 +13,18 @@ from softhat.circuits.corpus.extract import extract as extract_model
 from softhat.circuits.corpus.families import RASP
 from softhat.circuits.corpus.targets import Target
 from softhat.circuits.corpus.work import Settings
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, DaskOption, JobsOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
 from softhat.transformer.weights import Attention
+
+OF_A_CORPUS = (
+    *("--count", "--seed", "--alphabet", "--attention", "--to", "--disguise", "--context"),
+    *("--family", "--depth", "--min-size", "--max-size", "--shard", "--jobs", "--dask"),
+)
+"""Options that say which models are drawn, and how they are made."""
 
 
 def command(
@@ -84,6 +91,8 @@ def command(
     if extract:
         _extract(extract, folder, as_json)
         return
+    if to == "torch" and family != RASP:
+        refuse_given("softhat's own models have no context", "--context")
     if context is None:
         context = 64 if family == RASP else 1024
     settings = Settings(
@@ -120,6 +129,7 @@ def command(
 def _extract(words: list[str], folder: Path, as_json: bool) -> None:
     """`extract ID`, `extract CORPUS ID` or `extract CORPUS/ID`."""
     action, *rest = words
+    refuse_given("a model is written as the corpus has it", *OF_A_CORPUS)
     if len(rest) == 1 and "/" in rest[0]:
         rest = rest[0].rstrip("/").rsplit("/", 1)
     if action != "extract" or not 1 <= len(rest) <= 2 or not rest[-1].isdecimal():

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.inputs import JsonOption, read_alphabet
-from softhat.cli.output import print_json, print_table, say, tell
+from softhat.cli.output import check_suffix, print_json, print_table, say, tell
 from softhat.cli.prove import (
     BosOption,
     BudgetOption,
@@ -20,7 +20,7 @@ from softhat.cli.prove import (
 )
 from softhat.frontends.regular.translate import from_dfa
 from softhat.io.errors import SofthatError
-from softhat.io.files.writing import json_bytes, write_file
+from softhat.io.files import check_writable, json_bytes, write_file
 from softhat.io.work import progress
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.decompile import learned
@@ -37,7 +37,7 @@ def command(
     budget: BudgetOption = 600,
     seed: SeedOption = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the automaton (JSON).")
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the automaton (JSON).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -48,6 +48,9 @@ def command(
     Example: softhat decompile my-model --alphabet ab --max-length 60
     """
     model = read_checkpoint(folder)
+    if out is not None:
+        check_suffix(out, (".json",), "an automaton")
+        check_writable(out)
     names = read_alphabet(alphabet) or []
     with progress(quiet=as_json) as show:
         result = learned(

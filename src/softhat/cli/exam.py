@@ -9,12 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from softhat.circuits.exam.paper import VERSIONS, digest, questions, tasks
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JobsOption, JsonOption
 from softhat.cli.output import print_facts, print_json, print_table
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
 
-ACTIONS = ("list", "make", "run", "mark", "golden")
+ACTIONS = {
+    "list": ("--version",),
+    "make": ("--out", "--version", "--only", "--jobs"),
+    "run": ("--out", "--paper", "--only", "--seed", "--repository", "--sabotage", "--jobs"),
+    "mark": ("--out", "--paper"),
+    "golden": ("--out",),
+}
+"""What each can do, and the options that it has."""
+DATA, PAGE = "results.json", "results.html"
 
 
 def command(
@@ -75,6 +84,7 @@ def command(
     and then: softhat exam mark predictions --paper paper -o results
     """
     action, *rest = words
+    _check(action, rest)
     start = time.monotonic()
     match action:
         case "list":
@@ -93,18 +103,26 @@ def command(
                 raise SofthatError("expected softhat exam mark PREDICTIONS, one folder")
             _mark(Path(rest[0]), paper, out, as_json)
             return
-        case "golden":
+        case _:
             from softhat.circuits.exam.golden import write_golden
 
             folder = _given(out, "golden", "golden")
             said = {"golden files": str(folder), "cases": write_golden(folder)}
-        case _:
-            raise SofthatError(f"expected one of {', '.join(ACTIONS)}, not {action!r}")
     said["seconds"] = round(time.monotonic() - start, 1)
     if as_json:
         print_json(said)
     else:
         print_facts([(name, str(value)) for name, value in said.items()])
+
+
+def _check(action: str, rest: list[str]) -> None:
+    """Refuse what the action has no use for."""
+    if action not in ACTIONS:
+        raise SofthatError(f"expected one of {', '.join(ACTIONS)}, not {action!r}")
+    if rest and action not in ("run", "mark"):
+        raise SofthatError(f"softhat exam {action} takes no further words: leave {rest[0]} out")
+    options = {option for options in ACTIONS.values() for option in options}
+    refuse_given(f"softhat exam {action} has no use for it", *sorted(options - {*ACTIONS[action]}))
 
 
 def _given(out: Path | None, action: str, example: str) -> Path:
@@ -190,17 +208,22 @@ def _run(
 
 
 def _mark(predictions: Path, paper: Path, out: Path | None, as_json: bool) -> None:
-    from softhat.circuits.exam.marking import MEASURES, mark_folder
+    from softhat.circuits.exam.marking import FORMAT, MEASURES, mark_folder
     from softhat.circuits.exam.matching import DIRECTION_MEASURES
     from softhat.circuits.exam.page import page
-    from softhat.io.files import json_bytes, make_folder, write_file
+    from softhat.io.files import check_derived, exists, json_bytes, make_folder, write_file
 
+    if out is not None:
+        kind, _, _ = FORMAT.partition("/")
+        check_derived(out / DATA, kind)
+        if not exists(out / DATA):  # else the page beside it is of an earlier run
+            check_derived(out / PAGE, kind)
     with progress(quiet=as_json) as show:
         results = mark_folder(paper, predictions, show)
     if out is not None:
         make_folder(out)
-        write_file(out / "results.json", json_bytes(results), own=True)
-        write_file(out / "results.html", page(results).encode(), own=True)
+        write_file(out / DATA, json_bytes(results), own=True)
+        write_file(out / PAGE, page(results).encode(), own=True)
     if as_json:
         print_json(results)
         return
@@ -218,4 +241,4 @@ def _mark(predictions: Path, paper: Path, out: Path | None, as_json: bool) -> No
         if rows:
             print_table(["method", *measures, "models", "seeds", "verdict"], rows)
     if out is not None:
-        print_facts([("page", str(out / "results.html")), ("data", str(out / "results.json"))])
+        print_facts([("page", str(out / PAGE)), ("data", str(out / DATA))])

@@ -32,10 +32,11 @@ def command(
     Example: softhat explain '!c S a' abcabb --alphabet abc -o report.html
     """
     from softhat.explore.notebook import show
-    from softhat.io.files import write_file
+    from softhat.io.files import check_writable, write_file
 
     if file.suffix.lower() not in (".html", ".htm"):
         raise SofthatError(f"a report is an HTML file: name it {file.with_suffix('.html').name}")
+    check_writable(file)
     ready, words = read_model_and_words(model, [word], options)
     if len(words) != 1:
         raise SofthatError(f"explain takes one word, not {len(words)}")

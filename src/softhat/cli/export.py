@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
+from softhat.cli.given import is_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.models import (
     ModelArgument,
@@ -35,7 +36,6 @@ def command(
     to: Annotated[Target, typer.Option("--to", help="The format.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     options: ModelOptions,
-    line: typer.Context,
     context: Annotated[
         int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
     ] = CONTEXT,
@@ -90,18 +90,18 @@ def command(
     _refuse(
         to,
         {
-            "--context": (_is_given(line, "context"), STOCK),
-            "--activation": (_is_given(line, "activation"), ("gpt2",)),
-            "--kernel": (_is_given(line, "kernel"), ("gpt2", "llama")),
+            "--context": (is_given("--context"), STOCK),
+            "--activation": (is_given("--activation"), ("gpt2",)),
+            "--kernel": (is_given("--kernel"), ("gpt2", "llama")),
             "--head": (
-                _is_given(line, "head") and head != "multi-label",
+                is_given("--head") and head != "multi-label",
                 STOCK if head == "lm" else (*STOCK, "huggingface"),
             ),
             "--head multi-label": (head == "multi-label", ("gpt2", "llama", "huggingface")),
-            "--margin": (_is_given(line, "margin"), STOCK),
+            "--margin": (is_given("--margin"), STOCK),
             "--disguise": (disguise is not None, ("gpt2", "llama")),
             "--weights": (weights is not None, ("gpt2", "llama")),
-            "--family": (_is_given(line, "family"), ("llama",)),
+            "--family": (is_given("--family"), ("llama",)),
             "--positions": (positions is not None, ("llama", "gguf")),
         },
     )
@@ -152,16 +152,10 @@ def command(
     print_facts(facts)
 
 
-def _is_given(line: typer.Context, name: str) -> bool:
-    """Does the option stand on the command line, whatever its value?"""
-    source = line.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def _refuse(to: Target, given: dict[str, tuple[bool, tuple[str, ...]]]) -> None:
     """An option that the format does not have would be ignored: say so instead."""
-    for name, (is_given, formats) in given.items():
-        if is_given and to not in formats:
+    for name, (written, formats) in given.items():
+        if written and to not in formats:
             has = " and ".join(f"--to {target}" for target in formats)
             raise SofthatError(f"{name} is an option of {has}, not of --to {to}: leave it out")
 

@@ -11,8 +11,9 @@ import re
 from contextvars import ContextVar
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperOption
 
+from softhat.cli.given import NotingCommand
 from softhat.io.errors import SofthatError
 
 MARKS = {
@@ -24,7 +25,7 @@ MODULAR = "mod "
 """Stands before a mark where positions modulo m may be used."""
 
 
-class FormulaCommand(TyperCommand):
+class FormulaCommand(NotingCommand):
     """A command whose first argument is a formula, or given by one of the options above."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -86,7 +87,7 @@ def moved_first(arguments: list[str]) -> list[str]:
     rest: list[str] = []
     given: list[str] = []
     modular = False
-    depth = ""
+    depth: str | None = None
     at = 0
     while at < len(arguments):
         word = arguments[at]
@@ -115,11 +116,11 @@ def moved_first(arguments: list[str]) -> list[str]:
         raise SofthatError(f"give one of {', '.join(MARKS)}, once")
     if modular and not (given and given[0].startswith(("regex:", "dfa:"))):
         raise SofthatError("--mod goes with --regex or --dfa")
-    if depth and not (given and given[0].startswith(("regex:", "dfa:"))):
+    if depth is not None and not (given and given[0].startswith(("regex:", "dfa:"))):
         raise SofthatError("--depth goes with --regex or --dfa")
     if depth and modular:
         raise SofthatError("--mod is for constant depth: leave --depth log or --mod out")
-    return [depth + (MODULAR if modular else "") + given[0], *rest] if given else rest
+    return [(depth or "") + (MODULAR if modular else "") + given[0], *rest] if given else rest
 
 
 def _depth(value: str) -> str:

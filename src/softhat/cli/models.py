@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 import typer
 
 from softhat.cli.alphabets import is_inferred, note_inferred, warn_if_trivial
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import (
     AlphabetOption,
     Given,
@@ -67,12 +68,26 @@ def is_ahat(argument: str) -> bool:
     return argument.endswith(".json") and is_file(argument)
 
 
-def read_ahat(argument: str, alphabet: str | None) -> AHAT:
+def read_ahat(argument: str) -> AHAT:
     from softhat.ahat.file import load as load_ahat
 
-    if alphabet is not None:
-        raise SofthatError("an AHAT has its alphabet: leave --alphabet out")
+    refuse_given("an AHAT has its alphabet", "--alphabet")
+    refuse_given("an AHAT is hard attention over symbols", "--attention", "--props", "--predicates")
     return load_ahat(argument)
+
+
+def refuse_for_folder(what: str = "a model folder") -> None:
+    """What is compiled already cannot be compiled otherwise."""
+    refuse_given(f"{what} has its alphabet", "--alphabet")
+    refuse_given(f"{what} is compiled already", "--attention", "--predicates")
+
+
+def _read_program(argument: str, options: ModelOptions) -> Any:
+    """The compiled RASP program, or language in logarithmic depth, that the argument names."""
+    refuse_given("words of such a model are symbols", "--props")
+    refuse_given("only formulas have predicates", "--predicates")
+    read = read_rasp if is_rasp(argument) else read_log_depth
+    return read(argument, read_alphabet(options.alphabet, options.symbols), options.attention)
 
 
 def is_hard(read: object) -> TypeGuard[AHAT]:
@@ -105,15 +120,13 @@ def read_model(argument: str, options: ModelOptions) -> Any:
     """The model in a folder, the AHAT in a file, or the compiled formula."""
     alphabet, symbols, props = options.alphabet, options.symbols, options.props
     if is_folder(argument):
-        if alphabet is not None:
-            raise SofthatError("a model folder has its alphabet: leave --alphabet out")
+        refuse_for_folder()
+        refuse_given("no words are read", "--symbols", "--props")
         return load(argument)
     if is_ahat(argument):
-        return read_ahat(argument, alphabet)
-    if is_rasp(argument):
-        return read_rasp(argument, read_alphabet(alphabet, symbols), options.attention)
-    if is_log_depth(argument):
-        return read_log_depth(argument, read_alphabet(alphabet, symbols), options.attention)
+        return read_ahat(argument)
+    if is_rasp(argument) or is_log_depth(argument):
+        return _read_program(argument, options)
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(argument, known, props)
     names = given.alphabet or tuple(symbols_of(given.formula)) or (() if props else ("a",))
@@ -140,9 +153,17 @@ def read_model_and_words(
     alphabet, symbols, props = options.alphabet, options.symbols, options.props
     check_standard_input(argument, arguments)
     if is_folder(argument) or is_rasp(argument) or is_log_depth(argument):
-        model = read_model(argument, options)
+        if is_folder(argument):
+            refuse_for_folder()
+            model = load(argument)
+        else:
+            model = _read_program(argument, options)
         if isinstance(model, Model) or has_values(model):
             transformer = model.transformer
+            if transformer.propositional:
+                refuse_given("this model's words are sets of propositions", "--symbols")
+            else:
+                refuse_given("this model's words are of symbols", "--props")
             props = transformer.propositional
             symbols = not props and are_tokens(symbols, props, transformer.symbols)
         words = read_words(arguments, symbols, props)
@@ -150,7 +171,7 @@ def read_model_and_words(
             return model, [to_tokens(model, word) for word in words]
         return model, words
     if is_ahat(argument):
-        hard = read_ahat(argument, alphabet)
+        hard = read_ahat(argument)
         return hard, read_words(arguments, are_tokens(symbols, False, hard.alphabet), False)
     known = read_alphabet(alphabet, symbols, props)
     given, words = read_given_and_words(argument, arguments, known, symbols, props)

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet, read_text
+from softhat.cli.missing import check_is_formula
 from softhat.cli.output import print_facts, print_json, say
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_json
@@ -109,6 +111,13 @@ def read_wanted(model: Checkpoint, wanted: Wanted) -> Specification:
     if len(given) > 1:
         raise SofthatError(f"give one of {' and '.join(given)}")
     own = model.folder / "spec.json"
+    if wanted.spec is not None or not given:
+        refuse_given(
+            "a specification has its alphabet and its tokens",
+            *("--alphabet", "--bos", "--eos", "--empty"),
+        )
+    if wanted.formula is None:
+        refuse_given("expressions and automata know the empty word", "--empty")
     if not given and own.is_file():
         return read_specification(read_json(own, model.folder))
     if not given:
@@ -123,6 +132,7 @@ def read_wanted(model: Checkpoint, wanted: Wanted) -> Specification:
     if wanted.formula is not None:
         classifies = model.head != "GPT2LMHeadModel"
         answers = "truth" if classifies else "next"
+        check_is_formula(wanted.formula, options["alphabet"])
         return make_spec(read_text(wanted.formula), empty=wanted.empty, answers=answers, **options)
     if wanted.regex is not None:
         return make_spec(regex=read_text(wanted.regex), **options)

@@ -11,6 +11,7 @@ import typer
 
 from softhat.cli import inputs
 from softhat.cli.eval import UNDECIDED, AtOption, accepted, answer_line
+from softhat.cli.given import is_given, refuse_given
 from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
@@ -21,7 +22,7 @@ from softhat.cli.models import (
     read_model,
     read_model_and_words,
 )
-from softhat.cli.output import print_json, print_table, say, tell, telling_warnings
+from softhat.cli.output import print_json, print_table, say, tell_later, telling_warnings
 from softhat.cli.rasp import print_values
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
@@ -63,23 +64,25 @@ def command(
     """
     inputs.check_standard_input(model, words)
     whole = as_json or at is not None or runtime == "dense"
-    if stream and whole:
+    if stream and (whole or is_given("--runtime")):
         raise SofthatError(
             "--stream prints the linear runtime's answers as lines of 1 and . for every position: "
-            "leave out --json, --at and --runtime dense"
+            "leave out --json, --at and --runtime"
         )
     if stream or (not whole and _is_big(words)):
         if options.alphabet is None and not is_folder(model):
-            tell("note: no --alphabet: words may hold the formula's symbols only")
+            tell_later("note: no --alphabet: words may hold the formula's symbols only")
         ready = read_model(model, options)
         _stream(ready, words, dtype, output, strict, options.symbols)
         return
     ready, read = read_model_and_words(model, words, options)
     if is_hard(ready):
+        refuse_given("an AHAT is run exactly", "--dtype", "--output", "--runtime", "--strict")
         _run_hard(ready, read, at, as_json)
         return
     if has_values(ready):
-        _values(ready, read, dtype, strict, as_json)
+        refuse_given("a program answers with values at all positions", "--output", "--at")
+        _values(ready, read, dtype, runtime, strict, as_json)
         return
     if isinstance(ready, Model):
         inputs.check_words(read, ready.transformer.symbols, ready.transformer.propositional)
@@ -133,10 +136,12 @@ def _run_hard(model: AHAT, words: list[Word], at: str | None, as_json: bool) -> 
     print_table(["word", "truth", "verdict", "least value"], rows)
 
 
-def _values(model: ValueModel, words: list[Any], dtype: str, strict: bool, as_json: bool) -> None:
+def _values(
+    model: ValueModel, words: list[Any], dtype: str, runtime: Any, strict: bool, as_json: bool
+) -> None:
     """What a RASP program answers: a value at each position."""
     with telling_warnings(set()):
-        values = model.values_many(words, dtype, strict=strict)
+        values = model.values_many(words, dtype, runtime=runtime, strict=strict)
     print_values(words, values, as_json)
 
 

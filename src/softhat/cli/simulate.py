@@ -10,9 +10,11 @@ import typer
 
 from softhat.cli.coq import ask_coq
 from softhat.cli.figures import StyleOption, WidthOption, read_plot
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
 from softhat.io.errors import SofthatError
+from softhat.io.files import check_folder_writable, check_writable
 from softhat.io.work import progress
 
 
@@ -67,15 +69,23 @@ def command(
     Example: softhat simulate examples/ahat/induction-latest.json --max-length 32 -o induction
     """
     if coq:
+        refuse_given(
+            "--coq writes a theorem about every length, and no model",
+            *("--decide", "--max-length", "--dtype", "--snap", "--plot", "--style", "--width"),
+        )
         _coq(model, folder, epsilon, as_json)
     from softhat.ahat.analysis.gap_laws import gap_laws
     from softhat.ahat.file import load
     from softhat.ahat.simulation.interrupted import Interrupted
     from softhat.ahat.simulation.simulate import simulate
     from softhat.io.pictures.laws import NOTHING_TO_DRAW, save_laws
+    from softhat.transformer.stored import FORMAT
 
     paper = read_plot(plot, style, width)
+    if decide:
+        refuse_given("--decide asks for decisions, however far values are off", "--epsilon")
     source = load(model)
+    check_folder_writable(folder, {"format": FORMAT, "kind": "simulation"})
     if plot is not None and all(law is None for law in gap_laws(source).gap.values()):
         raise SofthatError(NOTHING_TO_DRAW)
     with progress(quiet=as_json) as show:
@@ -117,6 +127,7 @@ def _coq(model: Path, file: Path, epsilon: float, as_json: bool) -> NoReturn:
     from softhat.export.coq.simulations import simulation_theorem
 
     check_file_name(file)
+    check_writable(file)
     text = simulation_theorem(load(model), epsilon)
     with progress(quiet=as_json) as show:
         asked = ask_coq(text, file, show)

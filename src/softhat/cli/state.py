@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.models import ModelArgument, ModelOptions, read_model, refuse_ahat
 from softhat.cli.output import print_json, say
@@ -25,6 +26,8 @@ def command(
     """
     from softhat.models.statement import state
 
+    if as_json:
+        refuse_given("--json has both texts", "--latex")
     ready = read_model(model, options)
     refuse_ahat(ready, model)
     stated = state(ready)

@@ -11,11 +11,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption, WordArgument
 from softhat.cli.models import DtypeOption, ModelArgument, ModelOptions, read_model_and_words
 from softhat.cli.output import check_suffix, head_name, print_json, say
 from softhat.io.errors import SofthatError
-from softhat.io.files import write_file
+from softhat.io.files import check_writable, write_file
 from softhat.io.pictures.style import SUFFIXES as PICTURES
 from softhat.runtime.trace import Trace
 
@@ -46,11 +47,15 @@ def command(
     ready, words = read_model_and_words(model, [word], options)
     if len(words) != 1:
         raise SofthatError(f"trace takes one word, not {len(words)}")
+    if as_json and file is None:
+        refuse_given("--json is a format", "--format")
     chosen = form or _by_name(file)
     check_suffix(file, SUFFIXES[chosen], f"a trace as {chosen}")
     if chosen == "png" and file is None:
         raise SofthatError("a picture needs a file: -o trace.png")
     _check_size(ready, len(words[0]))
+    if file is not None:
+        check_writable(file)
     trace = ready.run(words[0], dtype)
     if file is not None:
         _write(trace, chosen, file)

@@ -9,12 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
+from softhat.cli.given import is_given, refuse_given
 from softhat.cli.inputs import DaskOption, JobsOption, JsonOption, show_word
-from softhat.cli.models import DtypeOption, ModelArgument, ModelOptions, read_model, refuse_ahat
+from softhat.cli.models import (
+    DtypeOption,
+    ModelArgument,
+    ModelOptions,
+    read_model,
+    refuse_ahat,
+    refuse_for_folder,
+)
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
 from softhat.export.checking import verify
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
+from softhat.io.files import check_writable
 from softhat.io.work import progress, workers
 from softhat.models.model import Model
 from softhat.models.verification.report import Verification
@@ -71,16 +80,24 @@ def command(
     Example: softhat verify '!c S a' --alphabet abc --exhaustive 8
     """
     exported = is_export(model)
+    if exported:
+        refuse_for_folder("an export")
+        refuse_given("no words are read", "--symbols", "--props")
     loaded: Any = model if exported else read_model(model, options)
-    if not exported:
-        refuse_ahat(loaded, model)
+    refuse_ahat(loaded, model)
     for picture in (plot, phase):
         if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise SofthatError(f"pictures are .png, .svg or .pdf files, not {picture.name!r}")
     if not isinstance(loaded, Model):
-        _only_for_formulas({"plot": plot, "phase": phase}, "exports" if exported else "simulations")
+        refuse_given("only models of formulas are drawn", "--plot", "--phase")
+        refuse_given("what is no formula's model is run in this process", "--dask", "--resume")
     if not isinstance(loaded, Model | str):
-        _only_for_formulas({"beyond": beyond, "dask": dask, "resume": resume}, "simulations")
+        refuse_given("only words of formulas can be made to break one", "--adversarial")
+        refuse_given("what is compared here stays within its certificate", "--beyond")
+    for picture in (plot, phase):
+        if picture is not None:
+            check_writable(picture)
+    asked: dict[str, Any] = {"runtime": runtime} if is_given("--runtime") else {}
     with workers(jobs, dask) as renew, progress(quiet=as_json) as show:
         result = verify(
             loaded,
@@ -90,7 +107,7 @@ def command(
             max_length=max_length,
             max_words=max_words,
             dtype=dtype,
-            runtime=runtime,
+            **asked,
             renew=renew,
             seed=seed,
             beyond=beyond,
@@ -112,16 +129,6 @@ def command(
         _draw(loaded, dtype, plot, phase)
     if not result.ok:
         raise typer.Exit(1)
-
-
-def _only_for_formulas(options: dict[str, Any], what: str) -> None:
-    """A simulation is compared with its AHAT in this process, within its certificate; what an
-    export holds is not drawn."""
-    for name, value in options.items():
-        if value:
-            raise SofthatError(
-                f"--{name} is for models that were compiled from formulas, not for {what}"
-            )
 
 
 def _draw(model: Any, dtype: str, plot: Path | None, phase: Path | None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_facts, print_json, print_table, say
 from softhat.cli.trace import as_text
@@ -48,6 +49,7 @@ def command(
         return
     if action != "show" or name is None:
         raise SofthatError("expected `softhat zoo` or `softhat zoo show NAME`")
+    refuse_given("an entry is of one family", "--family")
     plain = name.removeprefix(PREFIX)
     if plain in machines():
         _show_machine(machines()[plain], file, as_json)

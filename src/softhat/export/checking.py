@@ -51,6 +51,10 @@ class ExportCertificate(ProvedLengths):
     """Where `certificate.json` says something else than what is proved."""
     document: dict[str, Any]
 
+    def __repr__(self) -> str:
+        lengths = ", ".join(f"{name} {length:,}" for name, length in self.max_length.items())
+        return f"<softhat.ExportCertificate {self.kind}: {'void' if self.void else lengths}>"
+
     @property
     def ok(self) -> bool:
         """Something is proved, and the folder states nothing else."""
@@ -277,14 +281,14 @@ def _asked(
     """What is asked of something that runs in this process, in one go; another runtime, or a file
     to resume from, it has not: ignored, they would be promises."""
     given = signature(verify_model).bind(None, *args, **options)
-    given.apply_defaults()
-    default = {name: p.default for name, p in signature(verify_model).parameters.items()}
-    for name in ("runtime", "resume", "beyond"):
-        if given.arguments[name] != default[name] and name not in more:
+    nothing = {"runtime": ("dense",), "resume": (None,), "beyond": (False,)}  # happens anyway
+    for name, idle in nothing.items():
+        if name in given.arguments and given.arguments[name] not in idle and name not in more:
             raise SofthatError(
                 f"{name} is for models that were compiled from formulas, not for {what}: leave it "
                 "out"
             )
+    given.apply_defaults()
     names = ("exhaustive", "random", "max_length", "max_words", "seed", *more)
     asked = {name: given.arguments[name] for name in names}
     return {**asked, "dtype": format_of(given.arguments["dtype"]).name}

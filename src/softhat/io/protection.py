@@ -88,7 +88,7 @@ def check_derived(path: str | Path, kind: str) -> None:
     if not os.path.lexists(path):
         return
     try:
-        written = str(_document(Path(path))["format"]).partition("/")[0]
+        written = str(document(Path(path))["format"]).partition("/")[0]
     except (SofthatError, KeyError, TypeError):
         written = ""
     if written != kind:
@@ -105,7 +105,7 @@ def _owner(target: Path) -> str | None:
     if not config_file.is_file():
         return None
     try:
-        config = _document(config_file)
+        config = document(config_file)
     except SofthatError:
         return None
     if not isinstance(config, dict):
@@ -121,13 +121,13 @@ def _is_corpus(folder: Path) -> bool:
     if not (folder / CORPUS).is_file():
         return False
     try:
-        return str(_document(folder / CORPUS)["format"]).startswith("softhat-corpus")
+        return str(document(folder / CORPUS)["format"]).startswith("softhat-corpus")
     except (SofthatError, KeyError, TypeError):
         return False
 
 
-def _document(path: Path) -> Any:
-    """The JSON in a file, without making it an input."""
+def document(path: Path) -> Any:
+    """The JSON in a file, without making it an input: it is looked at only to see whose it is."""
     from softhat.io.files.reading import parse_json, read_stream
 
     if not path.is_file() or path.stat().st_size > _LARGEST_CONFIG:

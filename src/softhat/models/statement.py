@@ -38,6 +38,9 @@ class Statement:
     text: str
     latex: str
 
+    def __repr__(self) -> str:
+        return f"<softhat.Statement of {len(self.text):,} characters: its .text, or its .latex>"
+
 
 Stated = Model | LoopModel
 

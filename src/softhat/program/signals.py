@@ -47,6 +47,9 @@ class Program:
     propositional: bool
     numbers: tuple[tuple[str, Number], ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<softhat.Program {len(self.signals)} signals>"
+
     def label(self, literal: Literal) -> str:
         if literal.signal < 0:
             return "true" if literal.positive else "false"

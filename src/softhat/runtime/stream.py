@@ -64,6 +64,9 @@ class Stream:
         self._strict = strict
         self._dtype = dtype
 
+    def __repr__(self) -> str:
+        return f"<softhat.Stream after {self.position:,} tokens, {self._dtype}>"
+
     def push(self, tokens: Tokens) -> NDArray[np.bool_]:
         """The answer at each of these tokens: text, a list of symbols or sets, or codes.
 

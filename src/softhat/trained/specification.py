@@ -46,6 +46,10 @@ class Specification:
     labels: tuple[tuple[str, int], ...] = ()
     """Names of answers that are not tokens: the classes of a token classifier."""
 
+    def __repr__(self) -> str:
+        symbols = " ".join(self.symbols[:10])
+        return f"<softhat.Specification {self.states} states over {symbols}, by {self.decide}>"
+
     @property
     def states(self) -> int:
         return len(self.names)

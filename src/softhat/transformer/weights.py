@@ -160,6 +160,8 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Size:
+    """How large a transformer is."""
+
     layers: int
     heads: int
     d_model: int
@@ -184,6 +186,9 @@ class Transformer:
     readout: Sparse  # (outputs, d_model)
     readout_bias: NDArray[np.float64]
     coordinates: tuple[Coordinate, ...]
+
+    def __repr__(self) -> str:
+        return f"<softhat.Transformer {self.attention}: {len(self.layers)} layers>"
 
     @property
     def d_model(self) -> int:

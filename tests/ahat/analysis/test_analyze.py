@@ -231,7 +231,7 @@ def test_an_interruption_keeps_proved_lengths(monkeypatch: pytest.MonkeyPatch) -
     assert any("interrupted" in note for note in r.notes)
 
 
-@pytest.mark.parametrize("count", sizes(100, 400))
+@pytest.mark.parametrize("count", sizes(40, 400))
 def test_a_long_word(count: int) -> None:
     r = softhat.analyze(GALLERY["first-token"](), words=["ab" * count])
     assert r.min_gap[0, 0] == 1

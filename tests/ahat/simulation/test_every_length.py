@@ -149,7 +149,7 @@ def test_gallery_within_epsilon_at_full_size(name: str) -> None:
         assert climbed(made, source, start, steps, rng) <= EPSILON, n
 
 
-@pytest.mark.parametrize("step", every(2, [3, 1]))
+@pytest.mark.parametrize("step", every(2, [4, 1]))
 def test_laws_are_not_vacuous(step: int) -> None:
     """At an eighth of β the error exceeds ε for at least 80 % of the heads that are not uniform."""
     failing = total = 0
@@ -355,7 +355,9 @@ def test_unknown_dtypes(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("far", [False, pytest.param(True, marks=pytest.mark.full)])
-@pytest.mark.parametrize("name", ["previous-token", "dyck-argmin", "most-frequent-symbol"])
+@pytest.mark.parametrize(
+    "name", every(2, ["previous-token", "dyck-argmin", "most-frequent-symbol"])
+)
 def test_one_length_is_certified_exactly_if_the_certificate_says_so(name: str, far: bool) -> None:
     simulated = every_length(GALLERY[name](), 1e-2)
     longest = certify_laws(simulated).max_length

@@ -179,7 +179,7 @@ def check_positional(seed: int, models: int, longest: int) -> int:
     return tried
 
 
-@pytest.mark.parametrize("count", sizes(20, 40))
+@pytest.mark.parametrize("count", sizes(8, 40))
 def test_scores_of_positions(count: int) -> None:
     assert check_positional(1, 3, count) > 3 * count // 8
 
@@ -264,7 +264,7 @@ def test_scores_out_of_range(power: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", every(2, ["last-token", "dyck-argmin", "histogram", "induction-average"])
+    "name", every(4, ["last-token", "dyck-argmin", "histogram", "induction-average"])
 )
 def test_asking_for_a_format_leaves_room_for_it(name: str) -> None:
     plain = softhat.simulate(GALLERY[name](), epsilon=1e-3).certificate.max_length
@@ -298,7 +298,7 @@ def at_the_end(name: str, dtype: str, count: int, longest: int) -> int:
     return n
 
 
-@pytest.mark.parametrize("name", every(2, ["dyck-argmin", "induction-average", "histogram"]))
+@pytest.mark.parametrize("name", every(3, ["dyck-argmin", "induction-average", "histogram"]))
 def test_ties_that_floats_keep(name: str) -> None:
     """Quotients of integers are rounded once: equal averages are equal floats, and tie."""
     assert at_the_end(name, "float32", 1, 150) >= 150

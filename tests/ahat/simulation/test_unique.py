@@ -64,7 +64,7 @@ def check(seed: int, models: int, eos: bool = False) -> None:
                 assert broken.values(word) == evaluate(model, word).values
 
 
-@pytest.mark.parametrize("count", sizes(10, 20))
+@pytest.mark.parametrize("count", sizes(5, 20))
 def test_a_position_term_makes_one_maximum(count: int) -> None:
     check(3, count)
 
@@ -74,7 +74,7 @@ def test_a_position_term_makes_one_maximum_at_full_size() -> None:
     check(4, 200)
 
 
-@pytest.mark.parametrize("count", sizes(10, 20))
+@pytest.mark.parametrize("count", sizes(5, 20))
 def test_a_position_term_puts_eos_last(count: int) -> None:
     """Position features are 0 at `<eos>`, which stands behind the word all the same."""
     check(5, count, eos=True)
@@ -145,7 +145,7 @@ def decides_alike(seed: int, models: int) -> tuple[int, int]:
     return done, everywhere
 
 
-@pytest.mark.parametrize("count", sizes(6, 12))
+@pytest.mark.parametrize("count", sizes(4, 12))
 def test_simulated_decisions_are_the_exact_ones(count: int) -> None:
     done, everywhere = decides_alike(6, count)
     assert everywhere >= 0.7 * done

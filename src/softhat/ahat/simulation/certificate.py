@@ -100,7 +100,7 @@ class SimulationCertificate(ProvedLengths):
 
     def __repr__(self) -> str:
         reach = "every length" if self.length is None else f"length {self.length}"
-        return f"<softhat certificate of a simulation, {self.guarantee} to {reach}>"
+        return f"<softhat.SimulationCertificate {self.guarantee}, to {reach}>"
 
     def explain(self) -> str:
         """The certificate in words."""

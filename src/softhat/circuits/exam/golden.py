@@ -20,9 +20,18 @@ from safetensors.numpy import save
 from softhat.circuits.exam.making import question_files
 from softhat.circuits.exam.paper import Question, questions
 from softhat.circuits.exam.subject import Subject
-from softhat.io.files import json_bytes, make_folder, write_file, write_folder
+from softhat.io.errors import SofthatError
+from softhat.io.files import (
+    check_derived,
+    exists,
+    json_bytes,
+    make_folder,
+    write_file,
+    write_folder,
+)
 
 FORMAT = "softhat-golden/1"
+CASES = "cases.json"
 BOUNDS = {"float64": 1e-9, "float32": 2e-4}
 """How far an entry may be off, in units of the tensor's largest entry, or of 1 if that is less."""
 TASKS = tuple(
@@ -43,6 +52,7 @@ def golden_questions() -> tuple[Question, ...]:
 def write_golden(folder: Path, chosen: tuple[Question, ...] | None = None) -> int:
     """Write the files; how many cases there are."""
     chosen = golden_questions() if chosen is None else chosen
+    _begin(folder)
     make_folder(folder / "expected")
     cases = []
     for question in chosen:
@@ -57,9 +67,19 @@ def write_golden(folder: Path, chosen: tuple[Question, ...] | None = None) -> in
         write_file(folder / "expected" / f"{question.id}.safetensors", save(tensors), own=True)
         cases.append({"id": question.id, "layer": head[0], "head": head[1]})
     document = {"format": FORMAT, "bounds": BOUNDS, "cases": cases}
-    write_file(folder / "cases.json", json_bytes(document), own=True)
+    write_file(folder / CASES, json_bytes(document), own=True)
     write_file(folder / "test_golden.py", TEST.encode(), own=True)
     return len(cases)
+
+
+def _begin(folder: Path) -> None:
+    """Refuse a folder that holds other things; one with golden files is written anew."""
+    make_folder(folder)
+    check_derived(folder / CASES, FORMAT.partition("/")[0])
+    if not exists(folder / CASES):
+        if any(folder.iterdir()):
+            raise SofthatError(f"{folder} holds other things: choose another folder")
+        write_file(folder / CASES, json_bytes({"format": FORMAT, "cases": []}), own=True)
 
 
 def expected(subject: Subject) -> tuple[dict[str, Any], tuple[int, int]]:

@@ -153,7 +153,7 @@ def _settle(folder: Path, version: int, chosen: Sequence[Question]) -> None:
     """Begin a paper, or go on with the same one."""
     begun = {path.name for path in folder.iterdir()}
     if not is_file(folder / "paper.json"):
-        if begun - {"models", "truth"} and not all(name.startswith(".") for name in begun):
+        if not all(name.startswith(".") for name in begun):
             raise SofthatError(f"{folder} exists and is not a paper: choose another folder")
         document = {"format": FORMAT, "version": version, "digest": digest(chosen)}
         write_file(folder / "paper.json", json_bytes(document), own=True)

@@ -23,7 +23,14 @@ from softhat.circuits.exam.methods import find
 from softhat.circuits.exam.methods import sabotaged as sabotaged_scores
 from softhat.circuits.exam.subject import read_subject
 from softhat.io.errors import SofthatError
-from softhat.io.files import is_file, json_bytes, make_folder, read_json, write_file
+from softhat.io.files import (
+    check_derived,
+    is_file,
+    json_bytes,
+    make_folder,
+    read_json,
+    write_file,
+)
 from softhat.io.work.progress import Progress, unseen
 from softhat.io.work.run import run, workers
 
@@ -58,7 +65,9 @@ def run_method(
     missing = []
     for seed, id in wanted:
         weights = read_subject(paper, id).question["weights"]
-        if not _is_done(out / called / str(seed) / f"{id}.json", weights):
+        file = out / called / str(seed) / f"{id}.json"
+        check_derived(file, FORMAT.partition("/")[0])
+        if not _is_done(file, weights):
             missing.append((seed, id))
     done = len(wanted) - len(missing)
     progress(called, done, len(wanted))

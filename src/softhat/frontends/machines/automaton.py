@@ -33,7 +33,7 @@ Edge = tuple[str, str, str, str]
 """A state, the symbol read, the next state, and what is put out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WalkRun(Run):
     """An automaton's or a transducer's run."""
 
@@ -49,7 +49,7 @@ class WalkRun(Run):
         return self.output
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Automaton(OnTapes):
     """A deterministic automaton, or a transducer if edges put something out."""
 

@@ -42,7 +42,7 @@ Near = tuple[str, str, str]
 """The values of the left neighbour, the cell, and the right neighbour."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RowsRun(Run):
     """A cellular automaton's run: `rows`, the first of which is the input."""
 
@@ -53,7 +53,7 @@ class RowsRun(Run):
         return self.rows[-1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CellularAutomaton(Machine):
     """A rule for every neighbourhood, on a ring of `width` cells. It never halts."""
 

@@ -59,7 +59,7 @@ class TokenEffect:
     next: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CounterRun(Run):
     """A counter machine's run."""
 
@@ -68,7 +68,7 @@ class CounterRun(Run):
     """The instruction that comes next."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CounterMachine(Machine):
     """Instructions with labels. The run begins with the first one."""
 

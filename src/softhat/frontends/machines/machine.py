@@ -34,13 +34,17 @@ class Run:
     steps: int
     halted: bool
 
+    def __repr__(self) -> str:
+        ended = "halted" if self.halted else "not halted"
+        return f"<softhat.Run {self.steps:,} steps, {len(self.tokens):,} tokens, {ended}>"
+
     @property
     def word(self) -> tuple[str, ...]:
         """Prompt and steps, with `<eos>` if it halted: what a decoder writes after `<bos>`."""
         return (*self.prompt, *self.tokens, *((EOS,) if self.halted else ()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BoundedRun(Run):
     """The run of a machine whose memory is so many cells."""
 
@@ -57,6 +61,9 @@ class Machine(ABC):
     """A machine that a decoder can run."""
 
     kind: ClassVar[str]
+
+    def __repr__(self) -> str:
+        return f"<softhat.Machine {type(self).__name__}, {len(self.tokens)} tokens>"
 
     @cached_property
     @abstractmethod

@@ -61,7 +61,7 @@ class StackInstruction:
         return [part for part in (self.operation, self.symbol, self.next) if part]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StackRun(BoundedRun):
     """A stack program's run."""
 
@@ -76,7 +76,7 @@ class StackRun(BoundedRun):
         return "".join(self.output)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StackMachine(OnTapes):
     """Instructions by label. The run begins with the first one."""
 

@@ -57,7 +57,7 @@ def written(symbol: str) -> Action:
     return Action(INPUT, (symbol,), ("R",))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TapeRun(BoundedRun):
     """A Turing machine's run. `tapes` are their symbols without outer blanks."""
 
@@ -70,7 +70,7 @@ class TapeRun(BoundedRun):
         return self.tapes[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuringMachine(Machine):
     """A deterministic table; a pair of a state and symbols without an entry halts."""
 

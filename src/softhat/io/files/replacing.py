@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files.reading import opened, read_json
-from softhat.io.protection import RECORD, is_input
+from softhat.io.files.reading import refusals
+from softhat.io.protection import RECORD, document, is_input
 
 _SHOWN = 5  # names of files in the way
 
@@ -39,7 +39,7 @@ def check_replaceable(shown: str | Path, new: Mapping[str, Any]) -> list[str]:
             f"{shown} is what this command reads: choose another folder for the output"
         )
     try:
-        config = read_json(folder / "config.json", inside=folder)
+        config = document(folder / "config.json")
         record = config[RECORD] if isinstance(config, dict) else {}
         digests = {"config.json": None, **record}
     except (SofthatError, KeyError, TypeError):
@@ -75,5 +75,5 @@ def _wrote(path: Path, digests: Mapping[str, Any]) -> bool:
     expected = digests[path.name]
     if expected is None:  # config.json, which holds the record itself
         return True
-    with opened(path) as file:
+    with refusals("read", path), path.open("rb") as file:  # to see whose it is: no input
         return hashlib.file_digest(file, "sha256").hexdigest() == expected

@@ -91,11 +91,7 @@ def check_writable(path: str | Path) -> None:
     with refusals("write", target):
         if not _is_stream(target):
             check_output(target)
-            parent = resolved(target).parent
-            with locked(parent):
-                fresh = _temporary(parent, "file")
-                fresh.touch()
-                fresh.unlink()
+            _check_takes_files(resolved(target).parent)
 
 
 def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None:
@@ -106,6 +102,15 @@ def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None
             check_is_folder(folder)
             with locked(place):
                 check_replaceable(folder, config)
+        above = next(parent for parent in (place, *place.parents) if parent.exists())
+        _check_takes_files(above)
+
+
+def _check_takes_files(directory: Path) -> None:
+    with locked(directory):
+        fresh = _temporary(directory, "file")
+        fresh.touch()
+        fresh.unlink()
 
 
 def write_files(

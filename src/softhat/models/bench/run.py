@@ -20,11 +20,16 @@ SECTIONS: dict[str, tuple[Callable[[BenchSettings], BenchTable | None], ...]] = 
 }
 
 
-def measure(results: Results, names: Collection[str] = ()) -> Iterator[BenchTable]:
-    """Run the sections (all without names), adding each table to the results as it is ready."""
+def check_sections(names: Collection[str]) -> None:
+    """Refuse a name that is no section's."""
     for name in names:
         if name not in SECTIONS:
             raise SofthatError(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
+
+
+def measure(results: Results, names: Collection[str] = ()) -> Iterator[BenchTable]:
+    """Run the sections (all without names), adding each table to the results as it is ready."""
+    check_sections(names)
     began = perf_counter()
     settings = BenchSettings(quick=results.quick)
     for name, tables in SECTIONS.items():
