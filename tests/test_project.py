@@ -56,7 +56,7 @@ def test_types_that_functions_return_can_be_imported() -> None:
     assert callable(softhat.lens.load) and callable(softhat.corpus.load_model)
     machine = softhat.machine({"kind": "cellular", "rule": 110, "width": 4})
     block = softhat.from_regex("(aa)*", depth="log")
-    for value, kind in (
+    for what, kind in (
         (machine, softhat.Machine),
         (machine.run(max_steps=2), softhat.Run),
         (softhat.compile(machine), softhat.MachineModel),
@@ -70,4 +70,4 @@ def test_types_that_functions_return_can_be_imported() -> None:
         (model.size, softhat.Size),
         (softhat.to_ahat(hard), softhat.AHAT),
     ):
-        assert isinstance(value, kind) and len(repr(value)) < 120, value
+        assert isinstance(what, kind) and len(repr(what)) < 120, what

@@ -96,11 +96,11 @@ def test_interrupt_keeps_what_is_done(tmp_path: Path, count: int) -> None:
         # Jobs that a shell starts in the background ignore Ctrl-C, and their children too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not file.exists() and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=300)
     assert running.returncode == 1, err.decode()
     assert b"Traceback" not in err
     half = json.loads(out)
@@ -127,7 +127,7 @@ def test_a_simulation_is_compared_with_exact_average_hard_attention(tmp_path: Pa
     assert document["exhaustive_length"] == 3
     refused = call("verify", folder, "--resume", str(tmp_path / "state.json"))
     assert refused.code == 2
-    assert "--resume is for models that were compiled from formulas" in refused.err
+    assert "is run in this process: leave --resume out" in refused.err
 
 
 def test_pictures(tmp_path: Path) -> None:
