@@ -141,8 +141,8 @@ class _Doubling:
     rounds: int
     max_length: int
     shifts: bool
-    codes: dict[int, tuple[tuple[Literal, ...], tuple[Literal, ...]]] = field(default_factory=dict)
-    """What a round asks for, and what keys have."""
+    codes: list[tuple[tuple[Literal, ...], tuple[Literal, ...]]] = field(default_factory=list)
+    """Of each round what it asks for, and what keys have."""
 
     def run(self) -> Program:
         function = self._of_symbols()
@@ -177,25 +177,40 @@ class _Doubling:
         )  # fmt: skip
 
     def _read(self, value: Literal, k: int, label: str) -> Literal:
-        """`value` at i - 2^k, 0 where that is no position.
-
-        The code of position j is 2^K - j, which is from 0 to 2^K - 1 for all of them. Where
-        i <= 2^k the code that is looked for is that of 2^K + i - 2^k >= i + 1 (its digit K is left
-        out), which the mask hides, or of no position at all.
-        """
+        """`value` at i - 2^k, 0 where that is no position."""
         if value == FALSE:
             return FALSE
         if self.shifts:
             head = Shift(value, 1 << k, "past") if k else Previous(value, "past")
             return self.draft.add(head, f"{1 << k} before: {label}")
-        if k not in self.codes:
+        queries, keys = self._codes(k)
+        return self.draft.add(
+            At(queries, keys, value, "<=", self.max_length), f"{1 << k} before: {label}"
+        )
+
+    def _codes(self, k: int) -> tuple[tuple[Literal, ...], tuple[Literal, ...]]:
+        """What round k asks for at i, and what keys have.
+
+        The code of position j is c(j) = 2^K - j, which is from 0 to 2^K - 1 for all of them. The
+        query of round k is q_k(i): the code of i - 2^k if that is a position, and else
+        c(i) mod 2^k, the code of 2^K - 2^k + i or later, which the mask hides (or no position's).
+        Below digit k that is c(i) in both cases. From digit k on q_0 is c(i) + 1 without digit K,
+        and q_(k+1)(i) is what round k reads of q_k: c(i - 2^k) + 2^k = c(i) + 2^(k+1) if i > 2^(k+1),
+        0 if it is not. So a round has K digits of its own that the one before it leaves there: all
+        queries together would be K² / 2.
+        """
+        if not self.codes:
             length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
-            size = 1 << length
-            keys = tuple([self._digit(b, size) for b in range(length)])
-            moved = [self._digit(b, size + (1 << k)) for b in range(k, length)]
-            self.codes[k] = (*keys[:k], *moved), keys
-        code = At(*self.codes[k], value, "<=", self.max_length)
-        return self.draft.add(code, f"{1 << k} before: {label}")
+            keys, moved = (tuple([self._digit(b, (1 << length) + by) for b in range(length)])
+                           for by in (0, 1))  # fmt: skip
+            self.codes.append((moved, keys))
+        while len(self.codes) <= k:
+            before = len(self.codes) - 1
+            queries, keys = self.codes[before]
+            upper = [self._read(digit, before, f"digit {b} of the query")
+                     for b, digit in enumerate(queries) if b > before]  # fmt: skip
+            self.codes.append(((*keys[: before + 1], *upper), keys))
+        return self.codes[k]
 
     def _digit(self, bit: int, constant: int) -> Literal:
         label = f"digit {bit} of {constant} - i"
