@@ -1,12 +1,14 @@
 """RASP programs of TracrBench: those of its prompt, and the answers that passed its own tests.
 
-    python -m benchmarks.tracrbench FOLDER [--length 6]
+    python -m benchmarks.tracrbench FOLDER [--tracr FOLDER] [--length 6]
 
 FOLDER is a checkout of HannesThurnherr/automated_generation_of_interpretability_testbeds on GitHub,
 which is not part of this repository; its programs are run. (Most of the 121 programs themselves are
 in InterpBench, see `programs`.) Each program is compiled for sequences of the numbers 0 to 3 up to
-the length, certified, and compared with the reference interpreter; what is found is written to
-benchmarks/tracrbench.json.
+the length, certified, and compared with the reference interpreter, and with Tracr's own where that
+can be had. The folder `dataset` holds Tracr's models of the programs, without their source: which
+of them have a source, here or in InterpBench (benchmarks/programs.json), is counted by their names.
+The result is benchmarks/tracrbench.json.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import math
 import re
 import signal
 import sys
+import types
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,18 +28,24 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.programs import RESULTS as PROGRAMS
 from benchmarks.programs import SECONDS, measured, too_long
+from benchmarks.tracr import tracr_of
 from softhat import rasp
 
 RESULTS = Path(__file__).with_name("tracrbench.json")
 NUMBERS: list[Any] = [0, 1, 2, 3]
-ARGUMENTS: dict[str, Any] = {
-    "bools": rasp.tokens == 1, "degree": 2, "divisor": 2, "f": lambda x, y: x + y,
-    "fill_value": 0, "keys": rasp.tokens, "max_seq_len": 6, "min_key": 0, "n": 2, "new_max": 1,
-    "new_min": 0, "sop": rasp.tokens, "sops": (rasp.tokens, rasp.indices), "token": 1,
-    "vals": rasp.tokens, "window_size": 3,
-}  # fmt: skip
-"""What the makers of programs are called with, by the names of their parameters."""
+
+
+def arguments(language: types.ModuleType) -> dict[str, Any]:
+    """What the makers of programs are called with, by the names of their parameters."""
+    tokens, indices = language.tokens, language.indices
+    return {
+        "bools": tokens == 1, "degree": 2, "divisor": 2, "f": lambda x, y: x + y,
+        "fill_value": 0, "keys": tokens, "max_seq_len": 6, "min_key": 0, "n": 2, "new_max": 1,
+        "new_min": 0, "sop": tokens, "sops": (tokens, indices), "token": 1,
+        "vals": tokens, "window_size": 3,
+    }  # fmt: skip
 
 
 def functions(text: str) -> Iterator[str]:
@@ -67,45 +76,69 @@ def texts_of(folder: Path) -> Iterator[tuple[str, str]]:
                 yield "answers", answer
 
 
-def program_of(name: str, space: dict[str, Any]) -> rasp.SOp:
-    """The program that a maker makes."""
+def space_of(language: types.ModuleType, library: types.ModuleType) -> dict[str, Any]:
+    """What the text of a program finds defined."""
+    names = {name: part for name, part in vars(library).items() if not name.startswith("__")}
+    return {**names, "rasp": language, "np": np, "numpy": np, "math": math}
+
+
+def program_of(text: str, space: dict[str, Any]) -> Any:
+    """The program that the last maker of a text makes; None if there is no maker."""
+    exec(re.sub(r"^(from|import) .*tracr.*$", "", text, flags=re.M), space)
+    if not makers(text):
+        return None
+    maker, arguments_of = space[makers(text)[-1]], arguments(space["rasp"])
     given, more = {}, ()
-    for parameter in inspect.signature(space[name]).parameters.values():
+    for parameter in inspect.signature(maker).parameters.values():
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            more = ARGUMENTS[parameter.name]
+            more = arguments_of[parameter.name]
         elif parameter.default is inspect.Parameter.empty:
-            given[parameter.name] = ARGUMENTS[parameter.name]
-    made: rasp.SOp = space[name](*given.values(), *more) if more else space[name](**given)
-    return made
+            given[parameter.name] = arguments_of[parameter.name]
+    return maker(*given.values(), *more) if more else maker(**given)
 
 
-def said_of(text: str, space: dict[str, Any], length: int, seed: int) -> str:
-    """What becomes of the last function of a text; "" if it makes no program."""
-    names = makers(text)
-    signal.alarm(SECONDS)
+def said_of(text: str, spaces: list[dict[str, Any]], length: int, seed: int) -> str:
+    """What becomes of the last function of a text, which is run in softhat's language and, if that
+    is there, in Tracr's; "" if it makes no program."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
-        exec(re.sub(r"^(from|import) .*tracr.*$", "", text, flags=re.M), space)
-        if not names:
+        programs = [program_of(text, space) for space in spaces]
+        if programs[0] is None:
             return ""
-        said: str = measured(program_of(names[-1], space), NUMBERS, length, seed)["what"]
+        said: str = measured(programs[0], NUMBERS, length, seed, *programs[1:])["what"]
         return said
     except TimeoutError:
         return f"not done in {SECONDS} s"
     except Exception as error:  # the text's own fault: it has no meaning
-        return f"no program: {error!r}" if names else ""
+        return f"no program: {error!r}" if makers(text) else ""
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def sources(folder: Path, right: set[str]) -> dict[str, int]:
+    """Of the programs of the data set: how many are right by InterpBench's source, and how many
+    more by the texts here."""
+    names = {part.name for part in (folder / "dataset").iterdir() if part.is_dir()}
+    cases = json.loads(PROGRAMS.read_text())["programs"].values()
+    there = {name for case in cases if case["what"].startswith("right") for name in case["names"]}
+    return {"programs": len(names), "by InterpBench's source": len(names & there),
+            "by a text here": len((names & right) - there),
+            "others": len(names - there - right)}  # fmt: skip
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--tracr", type=Path, help="a checkout of Tracr: ask its interpreter too")
     parser.add_argument("--length", type=int, default=6)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, too_long)
-    library = {name: part for name, part in vars(rasp.lib).items() if not name.startswith("__")}
-    shared = {**library, "rasp": rasp, "np": np, "numpy": np, "math": math}
+    signal.signal(signal.SIGVTALRM, too_long)
+    languages: list[tuple[Any, Any]] = [(rasp, rasp.lib)]
+    if options.tracr:
+        languages.append(tracr_of(options.tracr))
+    shared = [space_of(*parts) for parts in languages]
+    right: set[str] = set()
     seen: set[str] = set()
     tally: dict[str, dict[str, int]] = {}
     others: dict[str, list[str]] = {}
@@ -113,17 +146,21 @@ def main() -> int:
         if re.sub(r"\s+", " ", text) in seen:
             continue
         seen.add(re.sub(r"\s+", " ", text))
-        space = shared if source == "prompt" else dict(shared)  # its functions call each other
-        what = said_of(text, space, options.length, len(seen))
+        # The functions of the prompt call each other.
+        spaces = shared if source == "prompt" else [dict(space) for space in shared]
+        what = said_of(text, spaces, options.length, len(seen))
         if not what:
             continue
         count = tally.setdefault(source, {"right": 0, "others": 0})
         count["right" if what.startswith("right") else "others"] += 1
-        if not what.startswith("right"):
+        if what.startswith("right"):
+            right.add(makers(text)[-1])
+        else:
             others.setdefault(source, []).append(f"{makers(text)[-1]}: {what}")
     RESULTS.write_text(
-        json.dumps({"length": options.length, **tally, "said": others}, indent=1) + "\n"
-    )
+        json.dumps({"length": options.length, **tally, "said": others,
+                    "dataset": sources(options.folder, right)}, indent=1) + "\n"
+    )  # fmt: skip
     print(RESULTS.read_text())
     return 0
 
