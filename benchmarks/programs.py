@@ -31,7 +31,8 @@ RESULTS = Path(__file__).with_name("programs.json")
 SOURCE = (
     "InterpBench (Gupta et al. 2024) holds {count} RASP programs for Tracr, most of them "
     "TracrBench's (Thurnherr and Scheurer 2024). They are compiled for sequences up to {length} "
-    "tokens of each program's own vocabulary."
+    "tokens of each program's own vocabulary, and compared with the reference interpreter and with "
+    "Tracr's own."
 )
 SECONDS = 30
 """Of the processor, for one program."""

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "languages.md"
 PROGRAMS = ROOT / "benchmarks" / "programs.json"
 TRACRBENCH = ROOT / "benchmarks" / "tracrbench.json"
+LIBRARY = ROOT / "benchmarks" / "tracr_library.json"
 HEAD = """# Languages that models are compared on
 
 The languages of FLaRe (Butoi et al. 2025), Tomita's, the regular tasks of the neural Chomsky
@@ -93,16 +94,33 @@ def words(entry: Compared, short: int = 6, each: int = 300, longer: int = 30) ->
 def answers() -> str:
     """What became of the programs in TracrBench's repository."""
     measured = json.loads(TRACRBENCH.read_text())
-    prompt, given = measured["prompt"], measured["answers"]
+    prompt, given, dataset = measured["prompt"], measured["answers"], measured["dataset"]
     count = prompt["right"] + prompt["others"]
     assert given["others"] == 0, "the page says that all are right"
+    assert dataset["others"] == 0, "the page says that all have a source"
     return f"""\
 TracrBench's repository has more: the {count} programs of its prompt, \
 of which {prompt["right"]} are right up to {measured["length"]} tokens
 (the others raise: one names a variable that is not there, one takes the length of a number), and \
 {given["right"]}
 different answers of language models that passed its tests, all of which are right
-(`python -m benchmarks.tracrbench`).
+(`python -m benchmarks.tracrbench`). Its data set holds Tracr's models of {dataset["programs"]} of \
+the 121 programs,
+without their sources. By their names, {dataset["by InterpBench's source"]} of them are among \
+InterpBench's cases that are right, and the other
+{dataset["by a text here"]} among the prompt's programs and the answers.
+"""
+
+
+def library() -> str:
+    """What became of the programs in Tracr's tests."""
+    measured = json.loads(LIBRARY.read_text())
+    assert all(said["what"] == "right" for said in measured.values()), "the page says so"
+    return f"""\
+Tracr's own tests compile {len(measured)} programs, which cover its library. All of them are \
+right: each was compared
+with the output that its tests expect and with its interpreter, and nine of them are programs
+that Tracr itself refuses (`python -m benchmarks.tracr_library`).
 """
 
 
@@ -119,7 +137,7 @@ def programs() -> str:
     lines = [" ".join(rows[k::size]).replace("| |", "|") for k in range(size)]
     return (
         f"""
-## Programs of InterpBench and TracrBench
+## Programs of InterpBench, TracrBench and Tracr
 
 {measured["source"]} {len(done)} of {len(found)} are compiled, certified to that length in float32,
 and right on every sequence that was tried and has a meaning. The others:
@@ -127,6 +145,7 @@ and right on every sequence that was tried and has a meaning. The others:
 {chr(10).join(refused)}
 
 {answers()}
+{library()}
 By the number of the case, measured by `benchmarks/programs.py`:
 
 {"| case | layers | parameters " * 4}|
