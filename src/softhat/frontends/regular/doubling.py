@@ -193,11 +193,12 @@ class _Doubling:
 
         The code of position j is c(j) = 2^K - j, which is from 0 to 2^K - 1 for all of them. The
         query of round k is q_k(i): the code of i - 2^k if that is a position, and else
-        c(i) mod 2^k, the code of 2^K - 2^k + i or later, which the mask hides (or no position's).
+        c(i) mod 2^k, the code of 2^K - 2^k + i, which the mask hides, or of no position.
+
         Below digit k that is c(i) in both cases. From digit k on q_0 is c(i) + 1 without digit K,
-        and q_(k+1)(i) is what round k reads of q_k: c(i - 2^k) + 2^k = c(i) + 2^(k+1) if i > 2^(k+1),
-        0 if it is not. So a round has K digits of its own that the one before it leaves there: all
-        queries together would be K² / 2.
+        and q_(k+1)(i) is what round k reads of q_k: c(i - 2^k) + 2^k = c(i) + 2^(k+1) where
+        i > 2^(k+1), else 0. So a round has K digits of its own, which the one before it leaves
+        there: the queries of all rounds would be K² / 2 digits.
         """
         if not self.codes:
             length = max(2, self.rounds)  # a code of one digit leaves no room for the sinks' score
