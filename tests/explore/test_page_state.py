@@ -225,6 +225,14 @@ def test_the_verdict_computes_what_it_compares(
     assert page.inner_text("#verdict").endswith(f"{said}.")
 
 
+def test_a_word_that_is_too_long_for_the_page_is_refused(page: Any, address: str) -> None:
+    """A page that computes for minutes answers no click."""
+    page.goto(at(address, "!c S a", "abc" * 2000, a="abc"))
+    page.wait_for_selector("body[data-status=refused]")
+    said = page.inner_text(".field.word #complaint")
+    assert "at most 4,096 symbols" in said and "softhat run" in said
+
+
 @pytest.mark.parametrize(("place", "ringed"), [("first", "0"), ("last", "5")])
 def test_the_answer_has_a_ring(page: Any, address: str, place: str, ringed: str) -> None:
     page.goto(at(address, "!c S a", "abcabb", a="abc", r=place))

@@ -105,6 +105,24 @@ def test_what_is_chosen_is_on_the_screen_of_a_phone(tmp_path: Path) -> None:
         assert page.locator("#bands canvas").first.bounding_box() == before
 
 
+@needs_browser
+def test_an_address_names_a_machine_and_the_page_leads_home(tmp_path: Path) -> None:
+    file = tmp_path / "machines.html"
+    file.write_text(zoo_page("index.html"))
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(file.as_uri() + "#calculator")
+        assert page.inner_text("#title").startswith("calculator:")
+        page.select_option("#which", label="bb4")
+        assert page.url.endswith("#bb4")
+        page.reload()
+        assert page.inner_text("#title").startswith("bb4:")
+        assert page.get_attribute("#home", "href") == "index.html"
+        file.write_text(zoo_page())
+        page.reload()
+        assert page.locator("#home").is_hidden()
+
+
 def test_a_symbol_has_one_colour_in_every_band() -> None:
     pytest.importorskip("matplotlib")
     drawn = tape_figure(

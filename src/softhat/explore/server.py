@@ -93,7 +93,7 @@ def application(port: int, workers: Workers) -> FastAPI:
         return Response(answer, status_code=status, media_type="application/json")
 
     async def tapes() -> Response:
-        page = await run_in_threadpool(zoo_page)
+        page = await run_in_threadpool(zoo_page, "./")
         return Response(page, media_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
 
     app.add_api_route("/machines.html", tapes, methods=["GET"], response_model=None)

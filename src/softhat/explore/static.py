@@ -28,7 +28,7 @@ def write_static(folder: str | Path, show: Show) -> int:
     entries = catalogue(show)
     contents = {
         "index.html": catalogue_page(list(KINDS), entries, __version__).encode(),
-        "machines.html": zoo_page().encode(),
+        "machines.html": zoo_page("index.html").encode(),
         "catalogue.json": json.dumps(entries, allow_nan=False, separators=(",", ":")).encode(),
         "config.json": json_bytes(config),
     }

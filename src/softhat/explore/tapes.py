@@ -21,8 +21,8 @@ from softhat.io.pictures.tapes import tape_figure
 from softhat.models.zoo.machines import machines
 
 
-def tape_page(runs: Iterable[tuple[str, Machine, Run]]) -> str:
-    """The page about these runs, each with a name."""
+def tape_page(runs: Iterable[tuple[str, Machine, Run]], home: str = "") -> str:
+    """The page about these runs, each with a name; `home` is the explorer's address beside it."""
     shown = [{"name": name, **space_time(m, run).to_json()} for name, m, run in runs]
     about = (
         f"softhat {__version__}: what a machine's decoder writes. "
@@ -37,16 +37,15 @@ def tape_page(runs: Iterable[tuple[str, Machine, Run]]) -> str:
     text = text.replace(
         "<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     )
-    data = escaped_json({"about": about, "runs": shown})
+    data = escaped_json({"about": about, "home": home, "runs": shown})
     return text.replace('id="tape-data">null<', f'id="tape-data">{data}<')
 
 
 @cache
-def zoo_page() -> str:
+def zoo_page(home: str = "") -> str:
     """The page about the zoo's machines, on their examples."""
-    return tape_page(
-        (entry.name, entry.machine, entry.shown_run()) for entry in machines().values()
-    )
+    runs = ((entry.name, entry.machine, entry.shown_run()) for entry in machines().values())
+    return tape_page(runs, home)
 
 
 def check_picture(file: Path) -> None:

@@ -13,7 +13,7 @@ softhat.page = (() => {
   const LOW = -2, HIGH = 1; // the scale of inverse temperatures: powers of ten
   const SLOW = 160; // positions beyond which nothing is tried at many temperatures
   const LONG = 1024; // positions beyond which the page says first that it works
-  const LONGEST = 4096; // positions to which failures are looked for
+  const LONGEST = 4096; // positions that the page runs: twice as many take four times as long
   const PAUSE = 120; // milliseconds without a key before the server is asked
 
   let model = null; // the model on the screen: softhat.answers.of(view)
@@ -98,7 +98,10 @@ softhat.page = (() => {
   }
 
   function wordOnScreen() {
-    if (state.long === "own") return ownWord;
+    if (state.long === "own") {
+      if (ownWord.length <= LONGEST) return ownWord;
+      throw new Error(`the page runs words of at most ${LONGEST.toLocaleString("en")} symbols, and this one has ${ownWord.length.toLocaleString("en")}: softhat run takes longer ones`);
+    }
     return words.made(state.long, Math.max(1, Math.round(2 ** state.length)), ownWord, model.view);
   }
 

@@ -3,6 +3,8 @@
    is chosen has an arrow to the one that wrote what it reads. */
 (() => {
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B58900", "#56B4E9", "#7A5195", "#8A5A00"];
+  const READABLE = 16; // pixels of a cell that has room for its symbol
+  const FEW = 24; // rows of a run that is seen whole: its cells are larger
   const byId = (name) => document.getElementById(name);
   const all = JSON.parse(byId("tape-data").textContent);
   let run = null; // the run that is shown
@@ -58,9 +60,10 @@
   /** Pixels of a cell: as large as the screen's width allows, and no larger than is pleasant. */
   function sizeOf(band) {
     const room = Math.min(900, byId("bands").clientWidth - 10) / band.cells.length;
-    const high = Math.max(3, Math.min(18, Math.floor(2400 / band.rows.length)));
+    const pleasant = band.rows.length <= FEW ? 28 : 18;
+    const high = Math.max(3, Math.min(pleasant, Math.floor(2400 / band.rows.length)));
     if (isNumeric(band)) return { wide: Math.max(24, Math.min(64, Math.floor(room))), high: Math.max(high, 4) };
-    return { wide: Math.max(3, Math.min(18, Math.floor(room))), high };
+    return { wide: Math.max(3, Math.min(pleasant, Math.floor(room))), high };
   }
 
   const most = (band) => band.rows.reduce((top, row) => Math.max(top, ...row.map(Number)), 0);
@@ -139,6 +142,7 @@
       pen.fillStyle = colour;
       pen.fillRect(c * wide, t * high, wide, high);
     }));
+    if (!isNumeric(band) && Math.min(wide, high) >= READABLE) letters(pen, band, size);
     pen.strokeStyle = pen.fillStyle = style.getPropertyValue("--head");
     pen.lineWidth = 1;
     band.heads.forEach((c, t) => {
@@ -155,6 +159,18 @@
     } else if (head !== null && band.wrote[chosen] !== null) {
       arrow(pen, head, chosen, head, Math.max(band.wrote[chosen] - 1, 0), size);
     }
+  }
+
+  /** Symbols as text, where they are new and where the machine reads. */
+  function letters(pen, band, { wide, high }) {
+    pen.font = `${Math.round(0.65 * Math.min(wide, high))}px ui-monospace, Menlo, Consolas, monospace`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillStyle = "#fff";
+    band.rows.forEach((row, t) => row.forEach((symbol, c) => {
+      const isNew = t === 0 || band.rows[t - 1][c] !== symbol;
+      if (colourOf(band, symbol) && [...symbol].length <= 2 && (isNew || band.heads[t] === c)) pen.fillText(symbol, (c + 0.5) * wide, (t + 0.5) * high, wide - 2);
+    }));
   }
 
   /** From a cell of one row to a cell of another, in front of everything. */
@@ -179,9 +195,15 @@
   }
 
   byId("about").textContent = all.about;
+  byId("home").hidden = !all.home;
+  if (all.home) byId("home").href = all.home;
   byId("choice").hidden = all.runs.length < 2;
   all.runs.forEach((each, at) => byId("which").append(new Option(each.name, String(at))));
-  byId("which").addEventListener("change", (event) => { chosen = 0; show(Number(event.target.value)); });
+  byId("which").addEventListener("change", (event) => {
+    chosen = 0;
+    show(Number(event.target.value));
+    history.replaceState(null, "", `#${encodeURIComponent(run.name)}`);
+  });
   byId("bands").addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
     if (by === undefined) return;
@@ -195,5 +217,12 @@
     width = window.innerWidth;
     show(all.runs.indexOf(run));
   });
-  show(0);
+  /** The machine that the address names, or the first one. */
+  function start() {
+    const named = all.runs.findIndex((each) => `#${encodeURIComponent(each.name)}` === location.hash);
+    byId("which").value = String(Math.max(0, named));
+    show(Math.max(0, named));
+  }
+  window.addEventListener("hashchange", start);
+  start();
 })();
