@@ -87,6 +87,7 @@ class RotaryScores:
         turned = float(self.frequencies[pair]) * self.context * (1 + ERROR)
         if turned > 0.25:
             return inf
+        # cos θ > 1 - θ²/2 is nearer to 1 than half a unit below it, by more than float32 is off.
         exactly_one = not self.storage.wide and turned**2 < 0.9 * self.storage.unit
         return STORED_SINES * turned**2 + (0.0 if exactly_one else 6 * self.stored)
 
@@ -177,8 +178,9 @@ class TurnedScores(StockScores):
 
     def left(self, head: StockHead, key: float, least: float, share: float) -> float:
         """Keys are so much alike that the word's own positions share the weight: off by less than a
-        twentieth, turned by less than a tenth, scaled by 2^-7. In small formats their scores must
-        be the same number: what turning adds is lost in a sum."""
+        twentieth, turned by less than a tenth, scaled by 2^-7: (1 - 1/20)(1 - 1/10)(1 - 2^-7)² is
+        above 0.84, and roundings take less than the rest. In small formats their scores must be the
+        same number: what turning adds is lost in a sum."""
         (pair,) = head.pairs
         need(self.key.error(pair.pair) < 0.05 * key, f"{head.kind} heads: {UNLIKE}")
         slow = self.rotary.slow(pair.pair)
@@ -207,7 +209,8 @@ class TurnedScores(StockScores):
         off = products * (2 * stored + 4 * U) * 1.05 + 2 * angle + query.error(pair.pair) * 1.5
         k = key.length(pair.pair)
         root = float(len(query.size)) ** 0.5
-        # The product, its sum and the division are rounded in float32; the rotated query in v.
+        # The product, its sum and the division are rounded in float32; the rotated query in v, of
+        # which products with the others, below v·2^-5, are no tenth.
         share = stored * 1.1 + 8 * U + 2 * self.scale
         if not self.fused:
             share += stored_twice(stored)
