@@ -9,14 +9,15 @@ import pytest
 
 from softhat.numerics.formats import FORMATS
 from softhat.numerics.kernels import PYTORCH
-from softhat.numerics.noise import FloatProgram, Noisy, exactly
+from softhat.numerics.noise import FloatProgram
 from softhat.numerics.noisy_attention import StoredScores, mean_of
+from softhat.numerics.zonotopes import Zonotope, exactly
 
 PROGRAM = FloatProgram(FORMATS["float32"])
 
 
 def row(
-    scores: list[float], off: list[float], values: Noisy, counts: list[float] | None = None
+    scores: list[float], off: list[float], values: Zonotope, counts: list[float] | None = None
 ) -> tuple[float, float]:
     """Centre and radius of one row."""
     at = np.array(scores)[None, None]
@@ -26,7 +27,7 @@ def row(
     return float(found.centre[0, 0, 0]), float(found.radius[0, 0, 0])
 
 
-def values(*numbers: float) -> Noisy:
+def values(*numbers: float) -> Zonotope:
     return exactly(np.array(numbers)[None, :, None])
 
 
@@ -77,16 +78,16 @@ def test_scores_of_noisy_queries_and_keys() -> None:
     closest, beta, seen = 0.0, 9.75, np.ones((1, 1, 4), dtype=bool)
     for _ in range(150):
         rows = int(rng.integers(1, 5))
-        q = Noisy(rng.normal(size=(1, 1, rows)), 0.01 * rng.normal(size=(1, 1, rows, 2)))
-        k = Noisy(rng.normal(size=(1, 4, rows)), 0.01 * rng.normal(size=(1, 4, rows, 2)))
+        q = Zonotope(rng.normal(size=(1, 1, rows)), 0.01 * rng.normal(size=(1, 1, 2, rows)))
+        k = Zonotope(rng.normal(size=(1, 4, rows)), 0.01 * rng.normal(size=(1, 4, 2, rows)))
         claimed = StoredScores(PROGRAM, q, k, seen, beta)
         best = (q.centre[0] @ k.centre[0].T)[0].argmax()
         for _ in range(80):
-            sign = rng.choice([-1.0, 1.0], (1, 1, 1, 2)) * (rng.random() < 0.7)
-            moved = (q.noise * sign).sum(axis=3)
+            sign = rng.choice([-1.0, 1.0], (1, 1, 2, 1)) * (rng.random() < 0.7)
+            moved = (q.generators * sign).sum(axis=2)
             asked = (q.centre + moved).astype(np.float32)[0]
-            signs = rng.choice([-1.0, 1.0], (1, 4, 1, 2)) * (rng.random() < 0.7)
-            given = (k.centre + (k.noise * signs).sum(axis=3)).astype(np.float32)[0]
+            signs = rng.choice([-1.0, 1.0], (1, 4, 2, 1)) * (rng.random() < 0.7)
+            given = (k.centre + (k.generators * signs).sum(axis=2)).astype(np.float32)[0]
             found = (np.float32(beta) * (asked @ given.T))[0].astype(np.float64)
             shared = beta * float(moved[0, 0] @ k.centre[0, best])
             off = np.abs(found - claimed.stored[0, 0] - shared)

@@ -8,20 +8,20 @@ import pytest
 from softhat.trained.activations import ACTIVATIONS
 from softhat.trained.checkpoint import Affine, Norm
 from softhat.trained.rounding import rounding_of
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 ROUNDING = rounding_of("float32")
 
 
-def _set(random: np.random.Generator, width: int, size: float) -> Zonotope:
-    return Zonotope(
+def _set(random: np.random.Generator, width: int, size: float) -> ActivationSet:
+    return ActivationSet(
         random.normal(size=width),
         random.normal(size=(5, width)) * size,
         np.abs(random.normal(size=width)) * size * 0.1,
     )
 
 
-def _points(random: np.random.Generator, x: Zonotope, count: int) -> np.ndarray:
+def _points(random: np.random.Generator, x: ActivationSet, count: int) -> np.ndarray:
     corners = random.choice([-1.0, 1.0], size=(count, len(x.generators)))
     inside = random.uniform(-1, 1, size=(count, len(x.generators)))
     signs = np.where(random.random((count, 1)) < 0.5, corners, inside)
@@ -29,7 +29,7 @@ def _points(random: np.random.Generator, x: Zonotope, count: int) -> np.ndarray:
     return x.centre + signs @ x.generators + box
 
 
-def _contains(x: Zonotope, points: np.ndarray) -> bool:
+def _contains(x: ActivationSet, points: np.ndarray) -> bool:
     """The box around a set holds the points; so do its bounds in random directions."""
     directions = np.random.default_rng(1).normal(size=(20, len(x.centre)))
     directions = np.vstack([directions, np.eye(len(x.centre))])

@@ -14,10 +14,8 @@ them; else, for x in [l, u], it lies within -ul/2(u - l) of u(x - l/2)/(u - l).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,70 +25,13 @@ from softhat.io.errors import VoidError
 from softhat.numerics.entries import ANY, Entries
 from softhat.numerics.formats import FORMATS, Format
 from softhat.numerics.rounding import RANGE
+from softhat.numerics.zonotopes import Zonotope, exactly
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 OWN = 2.0**-51  # what float64, in which centres are computed, rounds itself, for each term
-WIDER = 1 + 1e-9  # … and noise
 MOST_SYMBOLS = 96
-_NAMES = itertools.count()
-"""No two symbols have one name."""
-
-
-@dataclass(frozen=True)
-class Noisy:
-    """Numbers (…, d) with their noise (…, d, symbols); symbols belong to a position."""
-
-    centre: Floats
-    noise: Floats
-    symbols: tuple[int, ...] = ()
-    """Their names, so that numbers which come from the same ones are added as such."""
-
-    def __post_init__(self) -> None:
-        missing = self.noise.shape[-1] - len(self.symbols)
-        names = (*self.symbols, *itertools.islice(_NAMES, missing))
-        object.__setattr__(self, "symbols", names)
-
-    @cached_property
-    def radius(self) -> Floats:
-        if not self.noise.shape[-1]:
-            return np.zeros(self.centre.shape)
-        radius: Floats = np.abs(self.noise).sum(axis=-1) * WIDER
-        return radius
-
-    @property
-    def size(self) -> Floats:
-        return np.abs(self.centre) + self.radius
-
-    def only(self, columns: Counts) -> Noisy:
-        """Some of the numbers."""
-        if len(columns) == self.centre.shape[-1]:
-            return self
-        some = Noisy(self.centre[..., columns], self.noise[..., columns, :], self.symbols)
-        some.__dict__["radius"] = self.radius[..., columns]
-        return some
-
-    def boxed(self) -> Noisy:
-        """With one symbol for each number, if there are many more."""
-        d = self.centre.shape[-1]
-        if self.noise.shape[-1] <= max(MOST_SYMBOLS, d):
-            return self
-        return exactly(self.centre).plus_noise(self.radius)
-
-    def plus_noise(self, error: Floats) -> Noisy:
-        """With symbols of its own for each number that is off by an error of its own."""
-        used = np.flatnonzero(error.any(axis=tuple(range(error.ndim - 1))))
-        if not len(used):
-            return self
-        more = np.zeros((*error.shape, len(used)))
-        more[..., used, np.arange(len(used))] = error[..., used]
-        return Noisy(self.centre, np.concatenate([self.noise, more], axis=-1), self.symbols)
-
-
-def exactly(centre: Floats) -> Noisy:
-    """Floats that are known."""
-    return Noisy(centre, np.zeros((*centre.shape, 0)))
 
 
 def low_bit(x: Floats) -> Floats:
@@ -126,33 +67,20 @@ def any_order(terms: Floats, spread: Floats, count: Counts, digits: int, tiny: f
     return rounding
 
 
-def total(x: Noisy, y: Noisy) -> Noisy:
-    """x + y: noise of one name adds up, and may cancel."""
-    own = len(x.symbols)
-    known = {name: at for at, name in enumerate(x.symbols)}
-    more = tuple(name for name in y.symbols if name not in known)
-    known |= {name: own + at for at, name in enumerate(more)}
-    centre = x.centre + y.centre
-    noise = np.zeros((*centre.shape, own + len(more)))
-    noise[..., :own] = x.noise
-    places = [known[name] for name in y.symbols]
-    start = places[0] if places else 0
-    if places == list(range(start, start + len(places))):  # all of x's first, or none of them
-        noise[..., start : start + len(places)] += y.noise
-    else:
-        noise[..., places] += y.noise
-    return Noisy(centre, noise, (*x.symbols, *more))
-
-
-def together(parts: Sequence[Noisy]) -> Noisy:
+def together(parts: Sequence[Zonotope]) -> Zonotope:
     """Numbers side by side, each with symbols of its own."""
     centre = np.concatenate([part.centre for part in parts], axis=-1)
-    error = np.concatenate([part.radius for part in parts], axis=-1)
-    return exactly(centre).plus_noise(error)
+    return exactly(centre).off(np.concatenate([part.radius for part in parts], axis=-1))
+
+
+def boxed(x: Zonotope) -> Zonotope:
+    """With one symbol for each number, if there are many more."""
+    few = max(MOST_SYMBOLS, x.centre.shape[-1])
+    return x if len(x.symbols) <= few else exactly(x.centre).off(x.radius)
 
 
 class FloatProgram:
-    """The walk's numbers: `Noisy` ones of a program in one number format, (words, rows,
+    """The walk's numbers: zonotopes of a program in one number format, (words, rows,
     coordinates). Weights are `Entries`, loaded as the format has them."""
 
     def __init__(self, form: Format) -> None:
@@ -167,7 +95,7 @@ class FloatProgram:
         if size.size and not float(size.max()) < self.form.largest / 4:
             raise VoidError(RANGE)
 
-    def grid(self, x: Noisy, digits: int) -> Floats:
+    def grid(self, x: Zonotope, digits: int) -> Floats:
         """Powers of two that divide the floats, which have this many digits."""
         radius = x.radius
         least = np.abs(x.centre) - radius
@@ -175,24 +103,24 @@ class FloatProgram:
         unit = np.maximum(np.ldexp(1.0, exponent - digits), self.tiny)
         return np.where(radius == 0, low_bit(x.centre), np.where(least > 0, unit, self.tiny))
 
-    def linear(self, x: Noisy, matrix: Entries) -> Noisy:
+    def linear(self, x: Zonotope, matrix: Entries) -> Zonotope:
         """matrix · x."""
         return self.product(x, self.loaded(matrix.values))
 
-    def shift(self, x: Noisy, bias: Entries) -> Noisy:
+    def shift(self, x: Zonotope, bias: Entries) -> Zonotope:
         """x + bias."""
         return self.add(x, exactly(self.loaded(bias.values[0])))
 
-    def attend(self, query: Noisy, key: Noisy, value: Noisy, head: Any) -> Noisy:
+    def attend(self, query: Zonotope, key: Zonotope, value: Zonotope, head: Any) -> Zonotope:
         """What rows read depends on which of them there are."""
         raise NotImplementedError
 
-    def gather(self, reads: Sequence[Noisy], layer: Any) -> Noisy:
+    def gather(self, reads: Sequence[Zonotope], layer: Any) -> Zonotope:
         """Σ of the heads' outputs, by one matrix."""
         matrix = np.concatenate([head.output.values for head in layer.heads], axis=1)
         return self.product(together(reads), self.loaded(matrix))
 
-    def product(self, x: Noisy, matrix: Floats) -> Noisy:
+    def product(self, x: Zonotope, matrix: Floats) -> Zonotope:
         """matrix · x in sums of any order; both are numbers of the format."""
         form, rows = self.form, len(matrix)
         read = np.flatnonzero(matrix.any(axis=0))
@@ -215,8 +143,7 @@ class FloatProgram:
             used = there[..., columns]
             powers = np.where(used, bits[r, columns] == np.abs(w), True)
             error[..., r] = self._summed(terms, spread, steps, used, powers)
-        symbols = np.einsum("rc,...cs->...rs", matrix, x.noise)
-        image = Noisy(centre, symbols, x.symbols).plus_noise(error)
+        image = replace(x, centre=centre, generators=x.generators @ matrix.T, error=error).folded()
         self.fits(image.size)
         return image
 
@@ -245,16 +172,16 @@ class FloatProgram:
         nothing = (fits & known) | single
         return np.where(nothing, 0.0, np.where(fits, own, products + adds + lost + own))
 
-    def add(self, x: Noisy, y: Noisy) -> Noisy:
+    def add(self, x: Zonotope, y: Zonotope) -> Zonotope:
         """x + y, rounded as sums are; to add 0 rounds nothing."""
-        both = total(x, y)
+        both = x.plus(y)
         error = np.zeros(both.centre.shape)
         self.fits(x.size)
         added = np.flatnonzero((y.size > 0).any(axis=tuple(range(y.centre.ndim - 1))))
         error[..., added] = self._sum_error(x.only(added), y.only(added), both.only(added))
-        return both.plus_noise(error)
+        return both.off(error)
 
-    def _sum_error(self, x: Noisy, y: Noisy, both: Noisy) -> Floats:
+    def _sum_error(self, x: Zonotope, y: Zonotope, both: Zonotope) -> Floats:
         """What x + y = both rounds."""
         digits = self.form.sum_digits
         step = np.minimum(self.grid(x, digits), self.grid(y, digits))
@@ -266,7 +193,7 @@ class FloatProgram:
         self.fits(size)
         return np.where(alone, 0.0, np.where(fits, own, rounded))
 
-    def relu(self, x: Noisy) -> Noisy:
+    def relu(self, x: Zonotope) -> Zonotope:
         """max(0, x)."""
         radius = x.radius
         low, high = x.centre - radius, x.centre + radius
@@ -275,9 +202,10 @@ class FloatProgram:
         lift = np.where(between, -slope * low / 2, 0.0)
         centre = slope * x.centre + lift
         own = OWN * np.where(between, np.abs(x.centre) + radius, 0.0)
-        return Noisy(centre, x.noise * slope[..., None], x.symbols).plus_noise(lift + own)
+        generators = x.generators * slope[..., None, :]
+        return replace(x, centre=centre, generators=generators, error=lift + own).folded()
 
-    def store(self, x: Noisy) -> Noisy:
+    def store(self, x: Zonotope) -> Zonotope:
         """Rounded to the storage format, where that is narrower than sums."""
         if not self.narrow:
             return x
@@ -288,7 +216,7 @@ class FloatProgram:
         centre = np.where(known, near.astype(np.float64), x.centre)
         rounded = half_unit(x.size, form.digits, form.smallest) + OWN * x.size
         error = np.where(known, 0.0, rounded)
-        return Noisy(centre, x.noise, x.symbols).plus_noise(error)
+        return replace(x, centre=centre, error=error).folded()
 
     def loaded(self, x: Floats) -> Floats:
         """Weights or features as the format has them."""

@@ -29,14 +29,13 @@ from softhat.numerics.kernels import DENSE
 from softhat.numerics.noise import (
     OWN,
     FloatProgram,
-    Noisy,
     any_order,
-    exactly,
     greatest_part,
     half_unit,
     low_bit,
 )
 from softhat.numerics.rounding import RANGE, SLACK, gamma
+from softhat.numerics.zonotopes import Zonotope, exactly
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -49,13 +48,13 @@ AT_ONCE = 20_000  # rows
 
 def attended(
     program: FloatProgram,
-    q: Noisy,
-    k: Noisy,
-    v: Noisy,
+    q: Zonotope,
+    k: Zonotope,
+    v: Zonotope,
     mask: Truths,
     many: Floats | None,
     beta: float,
-) -> Noisy:
+) -> Zonotope:
     """What a head reads, before it is stored: queries (words, R, d_k), keys and values (words, K,
     …), how `many` of each (words, K), one if None; mask (R, K)."""
     count = np.ones(v.centre.shape[:2]) if many is None else many
@@ -74,17 +73,25 @@ def attended(
         scores = StoredScores(program, _picked(q, (w, r)), _picked(k, w), here, beta)
         mean = mean_of(program, scores.stored, scores.off, here, count[w], _picked(v, w))
         centre[w, r], error[w, r] = mean.centre[:, 0], mean.radius[:, 0]
-    return exactly(centre).plus_noise(error)
+    return exactly(centre).off(error)
 
 
-def _picked(x: Noisy, at: Any) -> Noisy:
+def _picked(x: Zonotope, at: Any) -> Zonotope:
     """Some words; or single rows of words, each as a word."""
-    centre, noise = x.centre[at], x.noise[at]
-    return Noisy(centre[:, None], noise[:, None]) if isinstance(at, tuple) else Noisy(centre, noise)
+    centre, generators = x.centre[at], x.generators[at]
+    if isinstance(at, tuple):
+        centre, generators = centre[:, None], generators[:, None]
+    return Zonotope(centre, generators)
 
 
 def _settled(
-    program: FloatProgram, q: Noisy, k: Noisy, seen: Truths, count: Floats, v: Noisy, beta: float
+    program: FloatProgram,
+    q: Zonotope,
+    k: Zonotope,
+    seen: Truths,
+    count: Floats,
+    v: Zonotope,
+    beta: float,
 ) -> tuple[Truths, Floats, Floats]:
     """Rows (words, R) where one key is far above all others, whatever rounds; and their means,
     with how far those are off: they are its value, but for what leaks and sums round."""
@@ -116,7 +123,7 @@ class StoredScores:
     """Stored scores of every row and key, and how far they are off up to what a row shares."""
 
     def __init__(
-        self, program: FloatProgram, q: Noisy, k: Noisy, seen: Truths, beta: float
+        self, program: FloatProgram, q: Zonotope, k: Zonotope, seen: Truths, beta: float
     ) -> None:
         form = program.form
         if not math.isfinite(beta) or beta > form.largest:
@@ -173,29 +180,29 @@ class StoredScores:
         rounding: Floats = products + adds + (count > 1) * half_unit(total, digits, tiny)
         return rounding + count * tiny
 
-    def _noise(self, q: Noisy, k: Noisy, best: npt.NDArray[np.int64]) -> Floats:
+    def _noise(self, q: Zonotope, k: Zonotope, best: npt.NDArray[np.int64]) -> Floats:
         """The keys' symbols through the query, and the query's through keys less the best one."""
         shape = (*q.centre.shape[:2], k.centre.shape[1])
         spread = np.zeros(shape)
-        for s in range(k.noise.shape[-1]):
-            spread += np.abs(np.einsum("brd,bkd->brk", q.centre, k.noise[..., s]))
-        if q.noise.shape[-1] and q.noise.any():
+        for s in range(len(k.symbols)):
+            spread += np.abs(np.einsum("brd,bkd->brk", q.centre, k.generators[..., s, :]))
+        if q.generators.any():
             chosen = np.take_along_axis(k.centre, best[..., None], axis=1)  # (words, R, d)
             apart = k.centre[:, None] - chosen[:, :, None]
-            for s in range(q.noise.shape[-1]):
-                spread += np.abs(np.einsum("brd,brkd->brk", q.noise[..., s], apart))
+            for s in range(len(q.symbols)):
+                spread += np.abs(np.einsum("brd,brkd->brk", q.generators[..., s, :], apart))
             spread += np.einsum("brd,bkd->brk", q.radius, k.radius)
         return spread * (1 + 1e-9)
 
 
-def _powers(x: Noisy) -> Truths:
+def _powers(x: Zonotope) -> Truths:
     """Numbers that are known to be 0 or a power of two: products with them are exact."""
     return np.asarray((x.radius == 0) & ((low_bit(x.centre) == np.abs(x.centre)) | (x.centre == 0)))
 
 
 def mean_of(
-    program: FloatProgram, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Noisy
-) -> Noisy:
+    program: FloatProgram, scores: Floats, off: Floats, seen: Truths, count: Floats, v: Zonotope
+) -> Zonotope:
     """The mean of the values with the weights of these scores, which are off by at most `off`."""
     form, count = program.form, count[:, None, :]
     u, stored = 2.0**-form.sum_digits, 2.0**-form.digits
@@ -256,4 +263,4 @@ def mean_of(
     centre = np.where(empty, 0.0, centre)
     if not np.isfinite(error).all():
         raise VoidError(RANGE)
-    return exactly(centre).plus_noise(error)
+    return exactly(centre).off(error)

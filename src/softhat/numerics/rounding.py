@@ -191,3 +191,18 @@ def gamma(operations: Any, u: float) -> Any:
     x = np.asarray(operations * u)
     bound = np.where(x < 0.99, x / np.where(x < 0.99, 1 - x, 1.0), np.inf)
     return float(bound) if bound.ndim == 0 else bound
+
+
+OWN_UNIT = 2.0**-53
+"""Unit roundoff of float64, in which proofs compute."""
+
+
+def raised(bound: Any, roundings: float) -> Any:
+    """An upper bound of a sum of products of non-negative numbers, computed with so many
+    roundings: each takes away at most a factor 1 - u."""
+    return bound * (1 + (roundings + 2) * 2 * OWN_UNIT)
+
+
+def lowered(bound: Any, roundings: float) -> Any:
+    """A lower bound of a non-negative expression that was computed with so many roundings."""
+    return bound * (1 - (roundings + 2) * 2 * OWN_UNIT)

@@ -23,7 +23,7 @@ from softhat.trained.reads import head_parts, score_slack, swayed
 from softhat.trained.rounding import Array, Rounding, raised
 from softhat.trained.steepness import LastSteps
 from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 MANY = 400
 """Prefixes whose keys are kept with their errors as generators; more would take much memory."""
@@ -258,7 +258,7 @@ class _Prefix:
     """A prefix: the rows of its last position, layer by layer, and its logits."""
 
     rows: tuple[_ConcreteRow, ...]
-    logits: Zonotope
+    logits: ActivationSet
 
 
 class Prefixes:
@@ -268,7 +268,7 @@ class Prefixes:
         self.model, self.offset, self.rounding = model, offset, rounding
         self.known: dict[tuple[int, ...], _Prefix] = {}
 
-    def logits(self, ids: Sequence[int]) -> Zonotope:
+    def logits(self, ids: Sequence[int]) -> ActivationSet:
         """All that the model's logits can be after these tokens."""
         return self._prefix(tuple(ids)).logits
 
@@ -282,7 +282,7 @@ class Prefixes:
         model, rounding = self.model, self.rounding
         place = np.array(self.offset + len(ids) - 1)
         token = embedding(model, np.array(ids[-1]), place, rounding)
-        x = Zonotope(token.centre, np.zeros((0, model.width)), token.error)
+        x = ActivationSet(token.centre, np.zeros((0, model.width)), token.error)
         before = [self.known[ids[:end]].rows for end in range(1, len(ids))]
         rows = []
         for layer, block in enumerate(model.blocks):
@@ -294,7 +294,7 @@ class Prefixes:
             x = feed_forward(x, block, model, rounding)
         return _Prefix(tuple(rows), logits(x, model, rounding))
 
-    def _row(self, mixed: Zonotope) -> _ConcreteRow:
+    def _row(self, mixed: ActivationSet) -> _ConcreteRow:
         box = Points(mixed.centre, raised(mixed.radius + mixed.error, 4))
         keys = slice(self.model.width, 2 * self.model.width)
         if len(self.known) > MANY:
@@ -302,8 +302,8 @@ class Prefixes:
         return _ConcreteRow(box, mixed.generators[:, keys], mixed.error[keys])
 
     def _attended(
-        self, x: Zonotope, mixed: Zonotope, rows: Sequence[_ConcreteRow], block: Block
-    ) -> Zonotope:
+        self, x: ActivationSet, mixed: ActivationSet, rows: Sequence[_ConcreteRow], block: Block
+    ) -> ActivationSet:
         """Attention of the last position to all, its errors as generators."""
         model, rounding = self.model, self.rounding
         stacked = Points(
@@ -312,7 +312,7 @@ class Prefixes:
         )
         size, width = model.width // model.heads, model.width
         centre, sizes = block.projection.bias, list[Array]()
-        generators = [np.zeros((len(x.generators), width))]
+        generators = []
         for head in range(model.heads):
             query, key, value = head_parts(stacked, head, model)
             chosen = slice(head * size, (head + 1) * size)
@@ -339,7 +339,7 @@ class Prefixes:
         whole = size_of_reads @ np.abs(block.projection.weight) + np.abs(block.projection.bias)
         off_by = own_error(4 * len(rows) + 4 * width + 16) * whole
         off_by = off_by + block.projection.error(size_of_reads, rounding)
-        read = Zonotope(centre, np.vstack(generators), raised(off_by, width + 16))
+        read = ActivationSet(centre, np.vstack(generators), raised(off_by, width + 16))
         return x.added(read, rounding)
 
 

@@ -9,7 +9,7 @@ from softhat.trained.points import Points
 from softhat.trained.rounding import Array, raised
 from softhat.trained.specification import Specification
 from softhat.trained.steepness import Differences
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 
 class Decisions:
@@ -70,11 +70,11 @@ class Decisions:
         signs = self.signs[states[rows], outputs]
         return Differences(rows, signs, outputs, np.full(len(rows), -1))
 
-    def lower(self, logits: Zonotope, state: int) -> float:
+    def lower(self, logits: ActivationSet, state: int) -> float:
         """A lower bound of all margins in a set of logits; NaN where nothing can be said."""
         return float(self._lower(logits, state).min())
 
-    def _lower(self, logits: Zonotope, state: int) -> Array:
+    def _lower(self, logits: ActivationSet, state: int) -> Array:
         if not self.argmax:
             each: Array = self.signs[state] * logits.centre - raised(logits.radius, 4)
             return each - logits.error

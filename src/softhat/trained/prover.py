@@ -14,7 +14,7 @@ from softhat.trained.reads import Cell, FirstLayer
 from softhat.trained.rounding import Rounding
 from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, logits, tail
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 PIECES = 300
 """A cell's set is cut into at most so many pieces."""
@@ -36,7 +36,7 @@ class Outcome:
     margin: float
     """A lower bound of the margins of all its words, if `proved`."""
     proved: bool
-    set: Zonotope | None = None
+    set: ActivationSet | None = None
     """What the last layer's attention can give, for a search that starts from there."""
 
 
@@ -111,7 +111,7 @@ class OneLayer:
                 wave = min(2 * wave, WAVE)
 
     def cell(
-        self, stream: Zonotope | None, state: int, pieces: int, deadline: float = np.inf
+        self, stream: ActivationSet | None, state: int, pieces: int, deadline: float = np.inf
     ) -> tuple[float, bool]:
         """A lower bound of the margins over a set, cut into pieces until it is positive."""
         if stream is None:
@@ -136,7 +136,7 @@ class OneLayer:
                 return margin, False
         return float(least), True
 
-    def margin(self, stream: Zonotope, state: int) -> float:
+    def margin(self, stream: ActivationSet, state: int) -> float:
         block = self.model.blocks[-1]
         try:
             with np.errstate(all="ignore"):
@@ -145,7 +145,7 @@ class OneLayer:
         except FloatingPointError:
             return -np.inf
 
-    def halves(self, stream: Zonotope) -> list[Zonotope]:
+    def halves(self, stream: ActivationSet) -> list[ActivationSet]:
         """Cut across the generator that moves the units most."""
         block = self.model.blocks[-1]
         y = stream.normalised(block.before_units, self.model.epsilon, self.rounding)
@@ -153,7 +153,7 @@ class OneLayer:
         return cut(stream, int(moved.argmax()))
 
 
-def cut(stream: Zonotope, generator: int) -> list[Zonotope]:
+def cut(stream: ActivationSet, generator: int) -> list[ActivationSet]:
     """The two halves of a set along one generator; the halves' centres are rounded outward."""
     generators = stream.generators.copy()
     generators[generator] /= 2

@@ -24,7 +24,7 @@ from softhat.trained.rounding import FUNCTION_ULPS, Array, Rounding, raised
 from softhat.trained.specification import Specification
 from softhat.trained.support import Rows, Transitions, machine_of, supports
 from softhat.trained.walk import embedded, queries_keys_values
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 AXES = 128
 """At most so many directions a head: what is orthogonal to them is bounded by a box."""
@@ -142,12 +142,12 @@ class FirstLayer:
         )  # fmt: skip
         return np.exp(scores - top), off
 
-    def zonotopes(self, cells: Sequence[Cell]) -> list[Zonotope | None]:
+    def zonotopes(self, cells: Sequence[Cell]) -> list[ActivationSet | None]:
         """The residual stream after attention, for each cell; None where nothing can be said."""
         order = sorted(range(len(cells)), key=lambda k: -cells[k].read)
         ordered = [cells[k] for k in order]
         boxes = [self._boxes(head, ordered) for head in self.heads]
-        result: list[Zonotope | None] = [None] * len(cells)
+        result: list[ActivationSet | None] = [None] * len(cells)
         for at, k in enumerate(order):
             result[k] = self._assembled(ordered[at], [box[at] for box in boxes])
         return result
@@ -255,7 +255,7 @@ class FirstLayer:
         there[:, self.machine.place[known]] = reached[:, known]
         return there
 
-    def _assembled(self, cell: Cell, boxes: Sequence[Box]) -> Zonotope | None:
+    def _assembled(self, cell: Cell, boxes: Sequence[Box]) -> ActivationSet | None:
         bias = self.model.blocks[0].projection.bias
         centre, error = bias.copy(), np.zeros_like(bias)
         generators = []
@@ -263,13 +263,13 @@ class FirstLayer:
             centre = centre + middle
             error = error + off
             generators += [half, inner[:, None] * head.projection]
-        read = Zonotope(centre, np.vstack(generators), error)
+        read = ActivationSet(centre, np.vstack(generators), error)
         width = self.model.width
         size = read.size + sum(np.abs(middle) for middle, _, _, _ in boxes)
         rounded = self._projected + own_error(8) * size
-        read = Zonotope(centre, read.generators, raised(error + rounded, width + 16))
+        read = ActivationSet(centre, read.generators, raised(error + rounded, width + 16))
         token = cell.last + 1
-        stream = Zonotope(
+        stream = ActivationSet(
             self.stream.centre[token, cell.read],
             np.zeros((0, width)),
             self.stream.error[token, cell.read],

@@ -9,15 +9,16 @@ with the sum of both units counts the model's rounding and the proof's own at on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.numerics.rounding import OWN_UNIT as OWN_UNIT
+from softhat.numerics.rounding import lowered as lowered
+from softhat.numerics.rounding import raised as raised
+
 Array = NDArray[np.float64]
 
-OWN_UNIT = 2.0**-53
-"""Unit roundoff of float64, in which the proof computes."""
 FUNCTION_ULPS = 20
 """Library functions (exp, tanh, erf, pow) are assumed to be within this many units in the last
 place; those of PyTorch and NumPy are within 4. A unit is two roundoffs."""
@@ -62,14 +63,3 @@ def rounding_of(dtype: str) -> Rounding:
     """What a model that runs in this format, and the proof about it, can be off by."""
     unit, least, most = UNITS[dtype]
     return Rounding(unit + OWN_UNIT, least, most)
-
-
-def raised(bound: Any, roundings: float) -> Any:
-    """An upper bound of a sum of products of non-negative numbers, computed with so many
-    roundings: each takes away at most a factor 1 - u."""
-    return bound * (1 + (roundings + 2) * 2 * OWN_UNIT)
-
-
-def lowered(bound: Any, roundings: float) -> Any:
-    """A lower bound of a non-negative expression that was computed with so many roundings."""
-    return bound * (1 - (roundings + 2) * 2 * OWN_UNIT)

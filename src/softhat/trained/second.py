@@ -28,7 +28,7 @@ from softhat.trained.refinement import Refined
 from softhat.trained.rounding import Array, Rounding, raised
 from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, queries_keys_values
-from softhat.trained.zonotopes import Zonotope
+from softhat.trained.zonotopes import ActivationSet
 
 KEPT = 24
 """Generators of a key's set that are kept; the others are boxed."""
@@ -79,7 +79,7 @@ class TwoLayers:
         self.reached = finer.spec.reachable(most)
         self.ready = -1
         """Keys are known for so many symbols read."""
-        self.streams: dict[tuple[int, int], Zonotope | None] = {}
+        self.streams: dict[tuple[int, int], ActivationSet | None] = {}
         self.axes: dict[tuple[int, int], tuple[Array, Array]] = {}
 
     def _symbols(self) -> dict[int, list[int]]:
@@ -146,31 +146,28 @@ class TwoLayers:
     def _possible(self, read: int, state: int, symbol: int) -> bool:
         return bool((self.finer.spec.step[self.reached[read - 1], symbol] == state).any())
 
-    def _bos(self) -> Zonotope:
+    def _bos(self) -> ActivationSet:
         """The stream of `bos` after attention: it reads itself."""
         first, model, rounding = self.first, self.model, self.rounding
         x = first.stream
-        stream = Zonotope(x.centre[0, 0], np.zeros((0, model.width)), x.error[0, 0])
+        stream = ActivationSet(x.centre[0, 0], np.zeros((0, model.width)), x.error[0, 0])
         mixed = queries_keys_values(stream, model.blocks[0], model, rounding)
         values = slice(2 * model.width, 3 * model.width)
         size = mixed.size[values]
         kernel = rounding.gamma(14) * size + rounding.least * size
-        read = Zonotope(
+        read = ActivationSet(
             mixed.centre[values], mixed.generators[:, values], mixed.error[values] + kernel
         )
         read = read.affine(model.blocks[0].projection, rounding)
-        # Its generators are not those of the stream: they follow after them.
-        none = np.zeros((len(stream.generators), model.width))
-        read = Zonotope(read.centre, np.vstack([none, read.generators]), read.error)
         return stream.added(read, rounding)
 
-    def _mixed(self, stream: Zonotope) -> tuple[Zonotope, Zonotope]:
+    def _mixed(self, stream: ActivationSet) -> tuple[ActivationSet, ActivationSet]:
         """A stream after the first layer, and its queries, keys and values."""
         model, rounding = self.model, self.rounding
         after = feed_forward(stream, model.blocks[0], model, rounding).folded()
         return after, queries_keys_values(after, model.blocks[1], model, rounding)
 
-    def _keep(self, at: int, place: int, stream: Zonotope | None) -> None:
+    def _keep(self, at: int, place: int, stream: ActivationSet | None) -> None:
         width = self.model.width
         keys = self.keys
         keys.there[at, place] = True
@@ -218,14 +215,16 @@ class TwoLayers:
             todo += cut(piece, int(moved.argmax()))
         return float(least), True
 
-    def _attended(self, after: Zonotope, mixed: Zonotope, cell: Cell) -> Zonotope | None:
+    def _attended(
+        self, after: ActivationSet, mixed: ActivationSet, cell: Cell
+    ) -> ActivationSet | None:
         """The stream after the second layer's attention; None where nothing can be said."""
         model, rounding, read = self.model, self.rounding, cell.read
         width, size = model.width, model.width // model.heads
         block = model.blocks[1]
         place = self.first.rows([cell]).before
         centre, sizes = block.projection.bias.copy(), list[Array]()
-        generators = [np.zeros((len(after.generators), width))]
+        generators = []
         inner_box = np.zeros(width)
         for head in range(model.heads):
             chosen = slice(head * size, (head + 1) * size)
@@ -244,12 +243,12 @@ class TwoLayers:
         error = block.projection.error(size_of_reads, rounding)
         error = error + own_error(8 * width + 32) * (whole + inner_box)
         result = after.added(
-            Zonotope(centre, np.vstack(generators), raised(error, width + 16)), rounding
+            ActivationSet(centre, np.vstack(generators), raised(error, width + 16)), rounding
         )
         return result if np.isfinite(result.size).all() else None
 
     def _head(
-        self, mixed: Zonotope, chosen: slice, read: int, before: NDArray[np.bool_]
+        self, mixed: ActivationSet, chosen: slice, read: int, before: NDArray[np.bool_]
     ) -> tuple[Array, Array, Array, Array] | None:
         """What a head can read: the middle and the generators of a box along axes, the largest
         value in each entry, and errors of the proof's own."""
@@ -312,7 +311,7 @@ class TwoLayers:
 
     def _weights(
         self,
-        mixed: Zonotope,
+        mixed: ActivationSet,
         chosen: slice,
         ck: slice,
         own: slice,

@@ -1,7 +1,7 @@
 """A layer of GPT-2, written once, for single activations and for sets of them.
 
 The steps are the stock class's, as `numerics.walk` lists them: a norm, units with their activation,
-an output, the sum. What they do to a vector (`Points`) or to a set of vectors (`Zonotope`) is the
+an output, the sum. What they do to a vector (`Points`) or to a set of them (`ActivationSet`) is the
 domain's business, and so is the rounding. Attention stands between: it needs to know which words
 there are (`reads`).
 """

@@ -1,17 +1,17 @@
 """Sets of activations: the abstract domain of the walk.
 
-A zonotope is a centre and generators: all c + Σ ε_k g_k with |ε_k| <= 1. Linear maps keep it exact.
-Beside it stands a box of errors; before a non-linear step the box becomes generators too, one an
-entry, so that rounding errors keep their direction instead of growing by |W| at each step.
+They are zonotopes with a box of errors. Before a non-linear step the box is folded, so that
+rounding errors keep their direction instead of growing by |W| at each step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
 
+from softhat.numerics.zonotopes import Zonotope
 from softhat.trained.activations import Activation
 from softhat.trained.checkpoint import Affine, Norm
 from softhat.trained.points import norm_rounding, own_error
@@ -32,33 +32,11 @@ MANY = 400
 """With more generators their Gram matrix costs more than it is worth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Zonotope:
-    """`centre` (width,), `generators` (count, width) and the box `error` (width,)."""
+@dataclass(frozen=True)
+class ActivationSet(Zonotope):
+    """A set of activations, (width,)."""
 
-    centre: Array
-    generators: Array
-    error: Array
-
-    @property
-    def radius(self) -> Array:
-        """How far an entry is from the centre, errors left out."""
-        return raised(np.abs(self.generators).sum(0), len(self.generators))
-
-    @property
-    def size(self) -> Array:
-        return np.abs(self.centre) + self.radius + self.error
-
-    def folded(self) -> Zonotope:
-        """The same set with its box as generators."""
-        if not self.error.any():
-            return self
-        boxed = np.flatnonzero(self.error)
-        box = np.zeros((len(boxed), len(self.centre)))
-        box[np.arange(len(boxed)), boxed] = self.error[boxed]
-        return Zonotope(self.centre, np.vstack([self.generators, box]), np.zeros_like(self.error))
-
-    def affine(self, step: Affine, rounding: Rounding) -> Zonotope:
+    def affine(self, step: Affine, rounding: Rounding) -> ActivationSet:
         """A product with a bias. The box becomes generators on the way: rows of the weights."""
         terms = step.weight.shape[0]
         sizes = np.abs(step.weight)
@@ -77,19 +55,17 @@ class Zonotope:
         boxed = np.flatnonzero(self.error)
         if len(boxed):
             images = np.vstack([images, self.error[boxed, None] * step.weight[boxed]])
-        return Zonotope(centre, images, raised(error, 2 * terms + 8))
+        error = raised(error, 2 * terms + 8)
+        return replace(self, centre=centre, generators=images, error=error)
 
-    def added(self, other: Zonotope, rounding: Rounding) -> Zonotope:
-        """The sum, where the first generators of the other are images of these, in order."""
-        generators = other.generators.copy()
-        generators[: len(self.generators)] += self.generators
-        centre = self.centre + other.centre
-        error = self.error + other.error
-        sizes = np.abs(centre) + np.abs(generators).sum(0) + error
-        error = error + rounding.gamma(1) * sizes + rounding.overflow(sizes)
-        return Zonotope(centre, generators, raised(error, len(generators) + 8))
+    def added(self, other: ActivationSet, rounding: Rounding) -> ActivationSet:
+        """The sum, rounded once."""
+        both = self.plus(other)
+        sizes = np.abs(both.centre) + np.abs(both.generators).sum(0) + both.error
+        error = both.error + rounding.gamma(1) * sizes + rounding.overflow(sizes)
+        return replace(both, error=raised(error, len(both.symbols) + 8))
 
-    def activated(self, activation: Activation, rounding: Rounding) -> Zonotope:
+    def activated(self, activation: Activation, rounding: Rounding) -> ActivationSet:
         """Entry by entry a line with the chord's slope, and a box that holds the rest.
 
         Between two samples the rest differs from the chord's by at most bend h²/8. ReLU minus a
@@ -118,9 +94,9 @@ class Zonotope:
         error = error + activation.error(size, rounding) + own_error(16) * size
         error = raised(error, 16)
         centre = slope * self.centre + (least + most) / 2
-        return Zonotope(centre, self.generators * slope, error)
+        return replace(self, centre=centre, generators=self.generators * slope, error=error)
 
-    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Zonotope:
+    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> ActivationSet:
         """Layer normalisation of a folded set, to first order where the norm varies little.
 
         With c the centred centre, δ the rest and v = |c|² + Dε, the squared norm is v (1 + t) with
@@ -183,14 +159,10 @@ class Zonotope:
         # Rounding of the norm scales all entries alike, and of the mean shifts them.
         alike = [centre * raised(scale, 4), np.ones(width) * raised(shift * (1 + scale), 4)]
         together = np.vstack([generators, extra[None], *(row[None] for row in alike)]) * norm.gain
-        return Zonotope(centre * norm.gain + norm.shift, together, error)
+        centre = centre * norm.gain + norm.shift
+        return replace(self, centre=centre, generators=together, error=error)
 
 
 def radius_of(*generators: Array) -> Array:
     """How far the sum of generators reaches, entry by entry."""
     return sum((np.abs(np.atleast_2d(rows)).sum(0) for rows in generators), np.zeros(1))
-
-
-def box(values: Array) -> Array:
-    """Generators of a box."""
-    return np.diag(values)

@@ -19,7 +19,7 @@ from softhat.ahat.bounds.weights import LayerWeights, Weights
 from softhat.io.errors import VoidError
 from softhat.numerics.entries import Entries
 from softhat.numerics.formats import Format
-from softhat.numerics.noise import Noisy
+from softhat.numerics.zonotopes import Zonotope
 
 AT_ONCE = 100_000  # numbers of keys and rows, each with its noise
 
@@ -100,15 +100,15 @@ def _error(
     return float(away.max()) * (1 + 1e-9) + OFF * size
 
 
-def _wide(x: Noisy, words: int) -> Noisy:
+def _wide(x: Zonotope, words: int) -> Zonotope:
     """The same for every word."""
-    return Noisy(
+    return Zonotope(
         np.broadcast_to(x.centre, (words, *x.centre.shape[1:])),
-        np.broadcast_to(x.noise, (words, *x.noise.shape[1:])),
+        np.broadcast_to(x.generators, (words, *x.generators.shape[1:])),
     )
 
 
-def _rows(bags: Bags, run: FloatRun, x: Noisy, n: int, chosen: Counts) -> Noisy:
+def _rows(bags: Bags, run: FloatRun, x: Zonotope, n: int, chosen: Counts) -> Zonotope:
     """The chosen rows of each bag (symbols at positions), of the coordinates that matter: what was
     computed of them, and for those that hold positions the embedding."""
     letters, bos = (1 if bags.alike else len(bags.model.alphabet)), int(bags.model.bos)
@@ -117,12 +117,12 @@ def _rows(bags: Bags, run: FloatRun, x: Noisy, n: int, chosen: Counts) -> Noisy:
     placed = run.embedding(tokens[None], np.tile(np.arange(bos, bos + n), letters), n)
     bag, letter = np.arange(len(chosen))[:, None], chosen // n
     centre = x.centre[..., needed][bag, letter]
-    noise = x.noise[..., needed, :][bag, letter]
+    generators = x.generators[..., needed][bag, letter]
     centre[..., moving] = placed.centre[0][..., needed][chosen][..., moving]
-    noise[..., moving, :] = 0.0
+    generators[..., moving] = 0.0
     own = np.zeros(centre.shape)
     own[..., moving] = placed.radius[0][..., needed][chosen][..., moving]
-    return Noisy(centre, noise).plus_noise(own)
+    return Zonotope(centre, generators, own).folded()
 
 
 def _narrowed(bags: Bags) -> Weights:

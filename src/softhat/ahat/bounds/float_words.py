@@ -18,8 +18,9 @@ from softhat.numbers.positions import floats
 from softhat.numerics import walk
 from softhat.numerics.formats import Format
 from softhat.numerics.masks import allowed
-from softhat.numerics.noise import FloatProgram, Noisy, exactly
+from softhat.numerics.noise import FloatProgram, boxed
 from softhat.numerics.noisy_attention import attended
+from softhat.numerics.zonotopes import Zonotope, exactly
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -59,7 +60,9 @@ class _Rows(FloatProgram):
         super().__init__(form)
         self.many = many
 
-    def attend(self, query: Noisy, key: Noisy, value: Noisy, head: walk.SoftHead) -> Noisy:
+    def attend(
+        self, query: Zonotope, key: Zonotope, value: Zonotope, head: walk.SoftHead
+    ) -> Zonotope:
         rows, columns = query.centre.shape[1], key.centre.shape[1]
         every = np.ones((rows, columns), dtype=bool)
         mask = allowed(head.mask, rows) if self.many is None else every
@@ -85,14 +88,14 @@ class FloatRun:
         own = slice(bos, bos + n)
         return FloatValues(values.centre[:, own], values.radius[:, own])
 
-    def embedding(self, tokens: Codes, places: Codes, n: int) -> Noisy:
+    def embedding(self, tokens: Codes, places: Codes, n: int) -> Zonotope:
         """Rows of the embedding table at rows of the feature table of length n, in floats."""
         used, program, model = self.used, _Rows(self.form), self.used.model
         rows = exactly(program.loaded(used.tokens.values)[tokens])
         table = floats(model.positions, n, bos=model.bos, eos=model.eos)
         return walk.embedding(program, used.places, rows, exactly(program.loaded(table)[places]))
 
-    def layer(self, l: int, x: Noisy, keys: Noisy, many: Floats | None = None) -> Noisy:
+    def layer(self, l: int, x: Zonotope, keys: Zonotope, many: Floats | None = None) -> Zonotope:
         """A layer for rows x. The keys are the word's positions; or, `many` given, so many of
         each, and all of them are seen."""
         layer, program = self.used.layers[l], _Rows(self.form, many)
@@ -107,10 +110,10 @@ class FloatRun:
             )
             for h, head in enumerate(layer.heads)
         ]
-        x = walk.attention(program, walk.Heads(heads), x.boxed(), keys.boxed())
-        return x if layer.into is None else walk.feed_forward(program, layer, x.boxed())
+        x = walk.attention(program, walk.Heads(heads), boxed(x), boxed(keys))
+        return x if layer.into is None else walk.feed_forward(program, layer, boxed(x))
 
-    def read(self, x: Noisy) -> FloatValues:
+    def read(self, x: Zonotope) -> FloatValues:
         """The model's value at every row."""
         y = walk.read_out(_Rows(self.form), self.used.readout, self.used.bias, x)
         return FloatValues(y.centre[..., 0], y.radius[..., 0])
