@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from softhat.frontends.machines.machine import Machine
     from softhat.program.signals import Program
     from softhat.proof.certificate import Certificate
+    from softhat.proof.lengths import Proof
     from softhat.runtime.hard_stepper import Step
     from softhat.runtime.trace import Trace
 
@@ -92,10 +93,17 @@ class Model(Answers):
     @cached_property
     def certificate(self) -> Certificate:
         """For which lengths and number formats the answers are proved right."""
+        return self._proved[0]
+
+    @cached_property
+    def _proved(self) -> tuple[Certificate, Proof]:
+        """The certificate, and what it was derived from: the linear runtime's begins there."""
         from softhat.proof.check import certify
+        from softhat.proof.lengths import Proof
 
         with rarely_collected():
-            return certify(self.transformer, self.formulas)
+            proof = Proof()
+            return certify(self.transformer, self.formulas, proof=proof), proof
 
     def acceptance(self, output: str | None = None, at: str | None = None) -> End | None:
         """Where acceptance is read off; None for a two-way formula if `at` does not say."""
@@ -129,7 +137,7 @@ class Model(Answers):
         if name not in self._linear_limits:
             # The linear bound adds to the certificate of the weights; without it, it is void.
             proved = self.certificate.max_length["float64"] > 0 and self.runs_linearly(name)
-            length = linear_max_length(self.transformer, name) if proved else 0
+            length = linear_max_length(self.transformer, name, self._proved[1]) if proved else 0
             most = self.longest_word
             self._linear_limits[name] = length if most is None else min(length, most)
         return self._linear_limits[name]
@@ -168,7 +176,8 @@ class Model(Answers):
 
     def __getstate__(self) -> dict[str, Any]:
         """A function that was made from source stays behind, too."""
-        return {k: v for k, v in super().__getstate__().items() if k != "_hard_steps"}
+        kept = super().__getstate__()
+        return {k: v for k, v in kept.items() if k not in ("_hard_steps", "_proved")}
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""

@@ -40,12 +40,14 @@ def certify(
     transformer: Transformer,
     formulas: Mapping[str, Formula],
     formats: Mapping[str, Format] = FORMATS,
+    proof: Proof | None = None,
 ) -> Certificate:
     """The certificate of a transformer whose outputs are claimed to compute `formulas`.
 
-    Other runtimes give other `formats`: arithmetic that is off by more has fewer digits.
+    Other runtimes give other `formats`: arithmetic that is off by more has fewer digits. What is
+    derived goes to `proof`, an empty one, for whoever goes on from there.
     """
-    proof = Proof()
+    proof = Proof() if proof is None else proof
     reasons: list[str] = []
     try:
         _derive(transformer, formulas, proof)

@@ -26,6 +26,7 @@ storage format and only three errors remain:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, expm1
 
 import numpy as np
@@ -49,27 +50,33 @@ SUM64 = 2.0**-48
 """More than the error of any sum here that is taken in float64, relative to its terms."""
 
 
-def linear_max_length(transformer: Transformer, dtype: str = "float32") -> int:
+def linear_max_length(
+    transformer: Transformer, dtype: str = "float32", proof: Proof | None = None
+) -> int:
     """The longest word on which the linear runtime, where it runs a model, provably answers as hard
     attention does.
 
     0 if what the weights compute is not derived, if a weight is not exact in the format, or if even
-    one position is not certain.
+    one position is not certain. `proof` is what the checker derived from these weights, if it has.
     """
     form = format_of(dtype)
     if transformer.attention == "hard" or not all(
         np.array_equal(form.load(values), values) for values in transformer.numbers()
     ):
         return 0
-    proof = Proof(longest=LONGEST)
     try:
-        outputs = derived(
-            transformer, Atoms(Space(transformer.symbols, transformer.propositional)), proof
-        )
-        proof.outputs = [(name, threshold, True) for name, (threshold, _) in outputs.items()]
+        proof = replace(_derived(transformer) if proof is None else proof, longest=LONGEST)
         return LinearReport(transformer, {}, proof, [], {form.name: form}).limit(form)[0]
     except UNPROVED:
         return 0
+
+
+def _derived(t: Transformer) -> Proof:
+    """What the weights compute, whatever they are claimed to."""
+    proof = Proof()
+    outputs = derived(t, Atoms(Space(t.symbols, t.propositional)), proof)
+    proof.outputs += [(name, threshold, True) for name, (threshold, _) in outputs.items()]
+    return proof
 
 
 class LinearReport(Report):
