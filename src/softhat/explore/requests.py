@@ -7,9 +7,10 @@ parsed, and every refusal is a `SofthatError` in words for people.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
-from softhat.explore.view import view_of_model, view_of_simulation, view_of_values
+from softhat.explore.view import AlphabetFrom, view_of_model, view_of_simulation, view_of_values
 from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.fragments import symbols_of
 from softhat.logic.syntax.nodes import Formula
@@ -22,6 +23,8 @@ MOST_WORD = 20_000
 MOST_SYMBOLS = 200
 RASP_LENGTH, MOST_RASP = 24, 64
 """RASP programs are compiled to a length: this one, or the word's up to the second."""
+VIEWS = 16
+"""The last ones that each process keeps."""
 ATTENTIONS = ("unbounded", "temperature")
 
 
@@ -79,12 +82,12 @@ def explained(error: SofthatError) -> dict[str, Any]:
 
 def _formula(asked: Mapping[str, str]) -> dict[str, Any]:
     formula = parse(asked["text"])
+    used = frozenset(symbols_of(formula))
     if "{" in asked["word"] and not asked["alphabet"].strip():
         known = _names(asked["word"].translate(str.maketrans("{},", "   ")))
-        names = sorted({*known, *symbols_of(formula)})
-        model = compile_formula(formula, propositions=names, attention=_attention(asked))
-        return view_of_model(model, "inferred", symbols_of(formula))
-    return _compiled(formula, asked, symbols_of(formula))
+        names = sorted({*known, *used})
+        return _view(formula, tuple(names), True, _attention(asked), "inferred", used)
+    return _compiled(formula, asked, used)
 
 
 def _regex(asked: Mapping[str, str]) -> dict[str, Any]:
@@ -107,9 +110,25 @@ def _program(asked: Mapping[str, str]) -> dict[str, Any]:
 
 def _compiled(formula: Formula, asked: Mapping[str, str], used: Iterable[str]) -> dict[str, Any]:
     """A formula over the alphabet that was given, or over `used` and the symbols of the word."""
-    used = set(used)
-    model = compile_formula(formula, alphabet=_alphabet(asked, used), attention=_attention(asked))
-    return view_of_model(model, "given" if asked["alphabet"].strip() else "inferred", used)
+    used = frozenset(used)
+    origin: AlphabetFrom = "given" if asked["alphabet"].strip() else "inferred"
+    return _view(formula, tuple(_alphabet(asked, used)), False, _attention(asked), origin, used)
+
+
+@lru_cache(maxsize=VIEWS)
+def _view(
+    formula: Formula,
+    names: tuple[str, ...],
+    propositional: bool,
+    attention: Attention,
+    alphabet_from: AlphabetFrom,
+    used: frozenset[str],
+) -> dict[str, Any]:
+    """The view of a formula's model, for reading only. One that was asked for is not compiled and
+    proved again: while a word or a bracket is typed all that a proof reads is the same."""
+    kind: Any = {"propositions" if propositional else "alphabet": names}
+    model = compile_formula(formula, attention=attention, **kind)
+    return view_of_model(model, alphabet_from, used)
 
 
 def _ahat(asked: Mapping[str, str]) -> dict[str, Any]:
