@@ -9,12 +9,14 @@ import pytest
 
 from softhat import parse
 from softhat.logic.core import to_core
-from softhat.logic.decide.machine import build, looks_ahead, mirror
+from softhat.logic.decide.machine import apart, build, looks_ahead, mirror
 from softhat.logic.random import random_formula
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
+from softhat.logic.syntax.walk import distinct
 from tests.logic import oracle
 
+WITH_BITS = nodes.Yesterday | nodes.Since | nodes.Tomorrow | nodes.Until
 WORDS = ["".join(word) for n in (1, 2, 3, 4) for word in product("ab", repeat=n)]
 
 
@@ -103,3 +105,35 @@ def test_what_must_never_hold() -> None:
 def test_looking_ahead() -> None:
     for text, ahead in (("Y a", False), ("X a", True), ("a S b", False), ("last", True)):
         assert looks_ahead(to_core(parse(text))) == ahead
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_taken_apart_it_means_the_same_and_takes_no_more_bits(seed: int) -> None:
+    core = to_core(random_formula(np.random.default_rng([1, seed]), 12, "ab", "star-free"))
+    split = apart(core)
+    for word in WORDS:
+        assert oracle.truth(split, word) == oracle.truth(core, word), core
+    bits = sum(isinstance(n, WITH_BITS) for n, _ in distinct(core)[0])
+    machine = build(core)
+    assert len(machine.memories) + len(machine.promises) <= bits
+
+
+@pytest.mark.parametrize(
+    ("formula", "bits"),
+    [
+        ("Y a & Y b & Y (a & !b)", 2),
+        ("Y a & Y b & Y !(a xor b)", 2),
+        ("Y (a S b) | a S b", 1),
+        ("Y !(a S b) & Y true", 1),
+        ("X a & X b & X !(a | b)", 2),
+        ("X (a U b) xor X !(a U b)", 1),
+        ("Y Y a & Y Y b & Y Y (a & b)", 4),
+        ("Y (a & b)", 1),
+    ],
+)
+def test_what_has_a_bit_is_not_remembered_again(formula: str, bits: int) -> None:
+    core = to_core(parse(formula))
+    machine = build(core)
+    assert len(machine.memories) + len(machine.promises) == bits
+    for word in WORDS:
+        assert oracle.truth(apart(core), word) == oracle.truth(core, word)

@@ -202,6 +202,15 @@ class Diagrams:
         """The variables that f depends on."""
         return frozenset(self._level[node] for node in self._reached([f]) if node > TRUE)
 
+    def is_one(self, f: int, variables: int) -> bool:
+        """Is it one assignment to so many variables?"""
+        while f > TRUE:
+            low, high = self._low[f], self._high[f]
+            if low != FALSE and high != FALSE:
+                return False
+            f, variables = low or high, variables - 1
+        return f == TRUE and variables == 0
+
     def size(self, f: int) -> int:
         """How many nodes it has."""
         return len(self._reached([f])) - 2

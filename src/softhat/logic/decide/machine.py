@@ -9,9 +9,10 @@ The machine keeps one bit for each temporal operator of the core form (Y, S, X, 
   position nothing is promised.
 
 Given the memories before, the letter and the promises made here, every subformula has one value,
-so the machine is its list of gates. What depends only on the position (`first`, `mod`, predicates
-with a period) takes no bit: the search goes position by position and knows where it is. An
-`Unknown` is an input that may take any value at any position.
+so the machine is its list of gates. `Y` and `X` of a gate are gates of `Y` and `X`, where that
+takes no bit more (`apart`), and `Y` of a formula that has a memory reads that. What depends only on
+the position (`first`, `mod`, predicates with a period) takes no bit: the search goes position by
+position and knows where it is. An `Unknown` is an input that may take any value at any position.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from softhat.logic.semantics.gates import Gate
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.node import kind
 from softhat.logic.syntax.nodes import Formula, Node
@@ -40,8 +42,9 @@ class GateMachine:
 
     gates: tuple[tuple[Node, tuple[int, ...]], ...]
     root: int
-    memories: tuple[int, ...]  # gates that are Y or S
-    promises: tuple[int, ...]  # gates that are X or U
+    memories: tuple[int, ...]  # gates that are Y or S, with a bit of their own
+    promises: tuple[int, ...]  # gates that are X or U, likewise
+    shared: tuple[tuple[int, int], ...]  # Y of an S, or X of a U, and whose bit it reads
     never: tuple[int, ...]  # gates that must be false throughout for the root to hold at the end
     start: int  # after this many positions those that are
     period: int  # this far apart look alike to the gates that read the position
@@ -58,8 +61,14 @@ class GateMachine:
 
 def build(formula: Formula) -> GateMachine:
     """The machine whose root has the truth value of `formula`, a formula in core form."""
-    rows, (root,) = distinct(formula)
+    rows, (root,) = distinct(apart(formula))
     kinds = [type(node) for node, _ in rows]
+    shared = {
+        k: operands[0]
+        for k, (node, operands) in enumerate(rows)
+        if isinstance(node, nodes.Yesterday | nodes.Tomorrow)
+        and kinds[operands[0]] is _WITH_A_BIT[type(node)]
+    }
     moduli = [node.modulus for node, _ in rows if isinstance(node, nodes.Mod)]
     cycles: list[Periodic] = []
     for node, _ in rows:
@@ -68,17 +77,80 @@ def build(formula: Formula) -> GateMachine:
             cycles.append(node.predicate)
 
     def of(*wanted: type[Node]) -> tuple[int, ...]:
-        return tuple(k for k, kind in enumerate(kinds) if kind in wanted)
+        return tuple(k for k, kind in enumerate(kinds) if kind in wanted and k not in shared)
 
     return GateMachine(
         tuple(rows),
         root,
         memories=of(nodes.Yesterday, nodes.Since),
         promises=of(nodes.Tomorrow, nodes.Until),
+        shared=tuple(shared.items()),
         never=tuple(_never(rows, root)),
         start=max([1, *(len(cycle.start) for cycle in cycles)]),
         period=math.lcm(*moduli, *(len(cycle.period) for cycle in cycles)),
     )
+
+
+_WITH_A_BIT: dict[type[Node], type[Node]] = {
+    nodes.Yesterday: nodes.Since,
+    nodes.Tomorrow: nodes.Until,
+}
+_EDGE: dict[type[Node], Formula] = {nodes.Yesterday: nodes.FIRST, nodes.Tomorrow: nodes.LAST}
+_ROUNDS = 4  # parts of parts: `Y Y (f & g)`
+
+
+def apart(core: Formula) -> Formula:
+    """The same formula, where `Y` and `X` of a gate go to what it reads if that has a bit already.
+
+    `Y (f & g)` is `Y f & Y g`, likewise for `|` and `xor`, and `Y !f` is `!first & !Y f`.
+    """
+    for _ in range(_ROUNDS):
+        before, core = core, _apart_once(core)
+        if core is before:
+            break
+    return core
+
+
+def _apart_once(core: Formula) -> Formula:
+    rows, (root,) = distinct(core)
+    own: list[Node] = []
+    changed = False
+    beside: dict[type[Node], list[Node | None]] = {step: [] for step in _WITH_A_BIT}
+    """What the neighbour says, by bits that there are; None where there is none."""
+    with_bits = {
+        step: {
+            places[0] if type(node) is step else k
+            for k, (node, places) in enumerate(rows)
+            if type(node) in (step, other)
+        }
+        for step, other in _WITH_A_BIT.items()
+    }
+    for k, (node, places) in enumerate(rows):
+        known = beside[type(node)][places[0]] if type(node) in beside else None
+        if known is None:
+            known = rebuild(node, [own[place] for place in places])
+        else:
+            changed = changed or type(known) is not type(node)
+        own.append(known)
+        for step, values in beside.items():
+            below = [values[place] for place in places]
+            not_at_edge = nodes.Not(_EDGE[step])
+            match node:
+                case nodes.Constant(value):
+                    values.append(not_at_edge if value else node)
+                case nodes.Not() if below[0] is not None:
+                    values.append(nodes.And(not_at_edge, nodes.Not(below[0])))
+                case nodes.And() | nodes.Or() | nodes.Xor() if all(
+                    value is not None for value in below
+                ):
+                    values.append(rebuild(node, below))
+                case _ if k in with_bits[step] and not isinstance(node, Gate):
+                    values.append(step(own[k]))
+                case _:
+                    values.append(None)
+    formula = own[root]
+    assert isinstance(formula, Formula)
+    return formula if changed else core
 
 
 def _never(rows: Distinct, root: int) -> Iterator[int]:

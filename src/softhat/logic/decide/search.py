@@ -90,7 +90,8 @@ def _forwards(steps: _Steps, layers: list[int]) -> list[int]:
     n = len(layers)
     useful = [TRUE] * (n + 1)  # useful[i]: states after i symbols
     for i in range(n, 0, -1):
-        useful[i - 1] = steps.before(layers[i - 1], useful[i], i, last=i == n)
+        layer = layers[i - 1]  # where it is one state, that is the way
+        useful[i - 1] = layer if steps.one(layer) else steps.before(layer, useful[i], i, i == n)
     numbers, states = [], useful[0]
     for i in range(1, n + 1):
         number, states = steps.least_after(states, useful[i], i, last=i == n)
@@ -103,12 +104,15 @@ class _Steps:
 
     def __init__(self, machine: GateMachine, goal: Goal, letters: Letters, budget: int) -> None:
         self.machine, self.goal, self.letters = machine, goal, letters
+        self._never = frozenset(machine.never if goal.at == "last" else ())
+        """What is false at every position was false before: no bit remembers it."""
+        self._memories = [k for k in machine.memories if k not in self._never]
         self.diagrams = Diagrams(budget)
         self._known: dict[tuple[int, bool], list[int]] = {}
         self._schedules: dict[tuple[int, bool, str], _Schedule] = {}
         self._assign_levels()
         d = self.diagrams
-        self.start = d.all_of(d.negation(d.variable(self._bit[k])) for k in machine.memories)
+        self.start = d.all_of(d.negation(d.variable(self._bit[k])) for k in self._memories)
 
     def collect(self, needed: list[int]) -> dict[int, int]:
         """Drop all diagrams but these and those of the steps; where they are now."""
@@ -132,7 +136,7 @@ class _Steps:
         self._name: dict[str, int] = {}
         self._unknown: dict[int, int] = {}
         level = 0 if letters.propositional else letters.bits
-        needs = {*self.machine.memories, *self.machine.promises}
+        needs = {*self._memories, *self.machine.promises}
         for k in _as_read(self.machine):
             match self.machine.gates[k][0]:
                 case Unknown(number):
@@ -144,6 +148,9 @@ class _Steps:
                 case _ if k in needs:
                     self._bit[k] = level
                     level += 2
+        for k, whose in self.machine.shared:
+            if whose in self._bit:
+                self._bit[k] = self._bit[whose]
         # The levels of a letter's number, highest bit first; a name that no gate reads has none.
         self._code: list[int | None] = (
             [self._name.get(name) for name in letters.names]
@@ -154,6 +161,10 @@ class _Steps:
         self._after = frozenset(level + 1 for level in self._before)
         self._letter = frozenset(level for level in self._code if level is not None)
         self._inputs = self._letter | frozenset(self._unknown.values())
+
+    def one(self, states: int) -> bool:
+        """Is it one state?"""
+        return self.diagrams.is_one(states, len(self._before))
 
     def after(self, states: int, i: int, last: bool = False) -> int:
         """The states after position i."""
@@ -209,10 +220,9 @@ class _Steps:
         for k in machine.promises:
             yield d.equal(d.variable(self._bit[k]), values[machine.remembered(k)])
         if not last:
-            for k in machine.memories:
+            for k in self._memories:
                 yield d.equal(d.variable(self._bit[k] + 1), values[machine.remembered(k)])
-        if self.goal.at == "last":
-            yield from (d.negation(values[k]) for k in machine.never)
+        yield from (d.negation(values[k]) for k in machine.never if k in self._never)
         if last if self.goal.at == "last" else i == 1:
             yield values[machine.root]
 
@@ -266,15 +276,18 @@ class _Steps:
             case nodes.Xor():
                 return d.exclusive(*below)
             case nodes.Yesterday():
-                return d.variable(self._bit[k])
+                return self._before_it(k)
             case nodes.Since():
-                return d.disjunction(below[1], d.conjunction(below[0], d.variable(self._bit[k])))
+                return d.disjunction(below[1], d.conjunction(below[0], self._before_it(k)))
             case nodes.Tomorrow():
                 return FALSE if last else d.variable(self._bit[k] + 1)
             case nodes.Until():
                 later = FALSE if last else d.variable(self._bit[k] + 1)
                 return d.disjunction(below[1], d.conjunction(below[0], later))
         raise AssertionError(f"{type(node).__name__} is not in core form")
+
+    def _before_it(self, memory: int) -> int:
+        return self.diagrams.variable(self._bit[memory]) if memory in self._bit else FALSE
 
     def _symbol(self, name: str) -> int:
         d = self.diagrams
