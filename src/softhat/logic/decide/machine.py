@@ -96,6 +96,10 @@ _WITH_A_BIT: dict[type[Node], type[Node]] = {
     nodes.Tomorrow: nodes.Until,
 }
 _EDGE: dict[type[Node], Formula] = {nodes.Yesterday: nodes.FIRST, nodes.Tomorrow: nodes.LAST}
+_OF_ANYTHING: dict[type[Node], Formula] = {
+    nodes.Yesterday: nodes.Yesterday(nodes.TRUE),
+    nodes.Tomorrow: nodes.Tomorrow(nodes.TRUE),
+}
 _ROUNDS = 4  # parts of parts: `Y Y (f & g)`
 
 
@@ -133,21 +137,18 @@ def _apart_once(core: Formula) -> Formula:
             changed = changed or type(known) is not type(node)
         own.append(known)
         for step, values in beside.items():
-            below = [values[place] for place in places]
-            not_at_edge = nodes.Not(_EDGE[step])
-            match node:
-                case nodes.Constant(value):
-                    values.append(not_at_edge if value else node)
-                case nodes.Not() if below[0] is not None:
-                    values.append(nodes.And(not_at_edge, nodes.Not(below[0])))
-                case nodes.And() | nodes.Or() | nodes.Xor() if all(
-                    value is not None for value in below
-                ):
-                    values.append(rebuild(node, below))
-                case _ if k in with_bits[step] and not isinstance(node, Gate):
-                    values.append(step(own[k]))
-                case _:
-                    values.append(None)
+            below = [held for place in places if (held := values[place]) is not None]
+            value: Node | None = None
+            if isinstance(node, nodes.Constant):
+                value = nodes.Not(_EDGE[step]) if node.value else node
+            elif isinstance(node, Gate):
+                if len(below) == len(places):
+                    value = rebuild(node, below)
+                    if isinstance(value, nodes.Not):
+                        value = nodes.And(nodes.Not(_EDGE[step]), value)
+            elif k in with_bits[step]:
+                value = rebuild(_OF_ANYTHING[step], [own[k]])
+            values.append(value)
     formula = own[root]
     assert isinstance(formula, Formula)
     return formula if changed else core
