@@ -20,6 +20,7 @@ Definition reads (g : signal) : list nat :=
   | Table rows => flat_map (flat_map read_literal) rows
   | Match ps u _ _ | At ps u _ _ => flat_map read_pair ps ++ read_literal u
   | Width ps _ _ => flat_map read_pair ps
+  | Blend ps ts _ _ => flat_map read_pair ps ++ flat_map (fun t => read_option (snd t)) ts
   | Total cs _ => map snd cs
   | Steps c _ => [c]
   end.
@@ -44,7 +45,7 @@ Definition bit_of (v : valuation) (g : signal) (i : nat) : bool :=
   | StrictLatest b u d => latestb (seen n d (lit v b)) (seen n d (lit v u)) (pos n d i - 1)
   | Previous u d => Nat.ltb 1 (pos n d i) && seen n d (lit v u) (pos n d i - 1)
   | Shift u c d => Nat.ltb c (pos n d i) && seen n d (lit v u) (pos n d i - c)
-  | Average _ _ | Width _ _ _ | Total _ _ => false
+  | Average _ _ | Width _ _ _ | Total _ _ | Blend _ _ _ _ => false
   | Table rows => existsb (forallb (fun l => lit v l i)) rows
   | Match ps u m _ => some_chosen v (chosen v ps i) u (visible n m i)
   | At ds u m _ => some_chosen v (coded v ds i) u (visible n m i)
@@ -57,6 +58,7 @@ Definition total_of (v : valuation) (g : signal) (i : nat) : Z :=
   | Average ts r => sum_over (weigh v ts) (span r n i)
   | Width ps m _ => Z.of_nat (length (filter (chosen v ps i) (visible n m i)))
   | Total cs _ => total_count v cs i
+  | Blend ps ts m _ => sum_over (weigh v ts) (filter (chosen v ps i) (visible n m i))
   | _ => 0%Z
   end.
 
@@ -151,6 +153,9 @@ Proof.
     rewrite IH by (intros s I; apply H; right; exact I).
     rewrite (proj2 (H c (or_introl eq_refl))). reflexivity.
   - rewrite (proj2 (H count (or_introl eq_refl))). reflexivity.
+  - rewrite (weigh_alike v v' terms (fun s I => H s (in_or_app _ _ _ (or_intror I)))). f_equal.
+    apply filter_ext. intros j.
+    apply (proj1 (pairs_alike v v' pairs (fun s I => H s (in_or_app _ _ _ (or_introl I))))).
 Qed.
 
 Lemma update_other v s g r : r <> s -> alike (update v s g) v r.

@@ -416,7 +416,7 @@ Proof.
     specialize (H c k N). destruct k; cbn [close] in *; try destruct H as [H1 H2]; try exact H;
       try (intros i Hi; rewrite Same by assumption; apply H; assumption).
     split; intros i Hi; rewrite Same; auto. apply inside_last, Hi.
-  - destruct (nth_error l c) as [[]|] eqn:N; try discriminate. destruct k1 as [| | |s wide| | | |]; try discriminate.
+  - destruct (nth_error l c) as [[]|] eqn:N; try discriminate. destruct k1 as [| | |s wide| | | | |]; try discriminate.
     assert (I : In (h, f) (writing gs c)) by (rewrite W; left; reflexivity).
     apply in_writing in I as [Ih If].
     assert (I0 : In (normal_head h) (map normal_head hs)) by (rewrite Nh; apply in_map, Ih).
@@ -462,7 +462,7 @@ Proof.
         assert (lo <= fst d)%Q as Le. { destruct (Qlt_le_dec lo (fst d)) as [L|L]; [apply Qlt_le_weak, L|]. apply Qle_bool_iff in L. congruence. }
         apply Qle_Rle in Le. lra. }
       destruct (Fold (below k d)) as [F1 F2]. set (e := Q2R (if Qle_bool _ _ then _ else _)) in *.
-      destruct k as [| |s'|s' wd| | |s'|]; try discriminate; destruct (Nat.eqb_spec s s') as [<-|]; try discriminate; cbn [close below] in *.
+      destruct k as [| |s'|s' wd| | |s'| |]; try discriminate; destruct (Nat.eqb_spec s s') as [<-|]; try discriminate; cbn [close below] in *.
       - pose proof (H i Hi) as B0. cbn beta in B0. pose proof (b2R_range (inside i && bit v s i)). split.
         + apply Rabs_le_inv in B0. destruct (plain (fst x)); lra.
         + intros In_. rewrite (B In_). rewrite inside_true in B0 by exact In_. cbn [andb] in B0. lra.

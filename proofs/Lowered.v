@@ -120,6 +120,9 @@ Definition keys (r : range) (i : nat) : nat :=
 
 Definition sharpness_of (wide : bool) : Q := if wide then (2 * sharpness)%Q else sharpness.
 
+(* from the least value of Σ a·signal to the greatest is at most this *)
+Definition spread (ts : list (Z * option nat)) : Z := fold_right (fun t s => (Z.abs (fst t) + s)%Z) 0%Z ts.
+
 (* what a coordinate with this content has at each position *)
 Definition good (k : content) (x : nat -> R) : Prop :=
   match k with
@@ -136,6 +139,11 @@ Definition good (k : content) (x : nat -> R) : Prop :=
   | Decoded s => (forall i, (i <= last)%nat -> 0 <= x i <= 1) /\
       forall i, (1 <= i <= n)%nat -> x i = b2R (bit v s i)
   | Whole s => forall i, (1 <= i <= n)%nat -> x i = IZR (sums v s i)
+  | Mixed s q => forall ps ts m N, nth_error p s = Some (Blend ps ts m N) ->
+      forall i, (1 <= i <= n)%nat ->
+      Rabs (x i * IZR (Zpos (scale_in q))
+            - IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))))
+      <= 2 * IZR (spread ts) * Q2R (spill (sharpness_in q) N)
   end.
 Definition holds (l : layout) (X : stream) : Prop :=
   forall c k, nth_error l c = Some k -> good k (fun i => X i c).

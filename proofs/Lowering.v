@@ -24,8 +24,13 @@ Inductive content :=
   | Mean (s : nat) (scale : positive)     (* an average, divided by a power of two *)
   | Share (s : nat)                       (* what a Width returned: σ/(σ + count + ε), σ sinks *)
   | Decoded (s : nat)                     (* the signal's bit, exactly; at the sinks in [0, 1] *)
-  | Whole (s : nat).                      (* a Total, exactly; anything at the sinks *)
+  | Whole (s : nat)                       (* a Total, exactly; anything at the sinks *)
+  | Mixed (s : nat) (q : positive).       (* what a Blend returned, divided by its scale *)
 Definition layout := list content.
+
+(* a number that says how sharp a Blend is, and by which power of two it is divided *)
+Definition sharpness_in (q : positive) : positive := Z.to_pos (Zpos q mod 1024).
+Definition scale_in (q : positive) : positive := Z.to_pos (2 ^ (Zpos q / 1024)).
 
 Definition content_eq (a b : content) : {a = b} + {a <> b}.
 Proof. repeat decide equality. Defined.
@@ -69,7 +74,7 @@ Fixpoint every {A B} (f : A -> option B) (l : list A) : option (list B) :=
 (** * Plans *)
 
 (* a signal of a head, where it is written, and a number: the scale of an Average, the steepness of
-   a Sign, the modulus of a Shift, the sharpness of a head that selects *)
+   a Sign, the modulus of a Shift, the sharpness of a head that selects (of a Blend its scale, too) *)
 Record member := Member { signal_of : nat; target : nat; number : positive }.
 Record group := Group { members : list member; wide : bool }.
 (* a literal, and the coordinate it is read from *)
@@ -230,6 +235,9 @@ Definition sharp_enough (K : positive) (N : N) (most : Q) : bool :=
   let u := Qpower (10 # 27) (Zpos K) in
   let n := inject_Z (Z.of_N N) in
   Qle_bool (n * u * u + 2 * u)%Q most && Qle_bool (n * u)%Q most && N.leb 1 N.
+(* what a head of this sharpness puts elsewhere if it selects anything *)
+Definition spill (K : positive) (N : N) : Q :=
+  let u := Qpower (10 # 27) (Zpos K) in (inject_Z (Z.of_N N) * u * u + 2 * u)%Q.
 (* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that C *)
 Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
 
@@ -261,6 +269,10 @@ Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) : option (li
       if negb scaled && sharp_enough q N (1 # 8) then
         r <- pair_rows (inject_Z (Zpos q)) (inject_Z (Zpos q)) ps;; Some (r, m)
       else None
+  | Blend ps _ m _ =>
+      if negb scaled then
+        let K := inject_Z (Zpos (sharpness_in q)) in r <- pair_rows (2 * K) K ps;; Some (r, m)
+      else None
   | _ => None
   end.
 Definition value_row (g : signal) (q : positive) : option form :=
@@ -271,16 +283,24 @@ Definition value_row (g : signal) (q : positive) : option form :=
   | Average ts _ =>
       every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
                       Some (c, fst t # q)) ts
+  | Blend _ ts _ _ =>
+      every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
+                      Some (c, fst t # scale_in q)) ts
   | Sign _ _ _ _ _ _ => o <- feat (Ordinary false);; Some [(o, 1%Q)]
   | _ => None
   end.
 Definition written (g : signal) (s : nat) (q : positive) (wide : bool) : content :=
-  match g with Average _ _ => Mean s q | Width _ _ _ => Share s | _ => Raw s wide end.
+  match g with
+  | Average _ _ => Mean s q
+  | Width _ _ _ => Share s
+  | Blend _ _ _ _ => Mixed s q
+  | _ => Raw s wide
+  end.
 (* a head that looks to the right needs <eos>, and so does an average over everything *)
 Definition sighted (g : signal) (m : mask) : bool :=
   match m, g with
   | AtMost, _ | Below, _ => true
-  | Any, Match _ _ _ _ | Any, At _ _ _ _ | Any, Width _ _ _ => true
+  | Any, Match _ _ _ _ | Any, At _ _ _ _ | Any, Width _ _ _ | Any, Blend _ _ _ _ => true
   | _, _ => eos
   end.
 End Rows.
@@ -575,7 +595,7 @@ Definition off_units (l : layout) (gs : list gate) : option (list unit) :=
 Definition clear_units (l : layout) (c : nat) : option (list unit) :=
   match nth_error l c with
   | Some (Bit _) | Some (Raw _ _) => Some [Unit [(c, 1%Q)] 0%Q [(c, (-1)%Q)]]
-  | Some (Mean _ _) | Some (Share _) | Some (Decoded _) | Some (Whole _) =>
+  | Some (Mean _ _) | Some (Share _) | Some (Decoded _) | Some (Whole _) | Some (Mixed _ _) =>
       Some [Unit [(c, 1%Q)] 0%Q [(c, (-1)%Q)]; Unit [(c, (-1)%Q)] 0%Q [(c, 1%Q)]]
   | _ => None
   end.

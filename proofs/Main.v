@@ -6,9 +6,9 @@
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines), `Model.logit`
     what a model computes (Model.v, 40 lines), `Simulated.hard_value` and `soft_value` the same for
     hard attention and its simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
-From Coq Require Import Reals QArith NArith ZArith List Bool.
+From Coq Require Import Reals Qreals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Laws Model Kernel Values Compiled Simulated FloatRun FloatCheck FloatModel FloatSome.
+  Matching Laws Model Kernel Values Numbers Compiled Simulated FloatRun FloatCheck FloatModel FloatSome.
 From Softhat Require Gray Histories Spelled StepCounter StepTuring StepTapes StepRing.
 From Softhat Require Automata Stacks.
 From Softhat Require Transformer.
@@ -39,6 +39,20 @@ Theorem program_model_fitting outs ins p m e : makes outs ins p m e = true ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
   (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
 Proof. exact (makes_fitting outs ins p m e). Qed.
+
+(** An output that is a number is this number, a weighted sum of means, counts and bits (Numbers.v), but
+    for an error that is 0 where no head selects. *)
+Theorem program_model_numbers outs nums most ins p m e N :
+  makes_numbers outs nums most ins p m e && forallb (always ins p N) p = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
+  forall k x, nth_error nums k = Some x -> forall i, 1 <= i <= n ->
+  (Rabs (logit m n P w q (length outs + k) i - number_value p n (meaning ins p m n w q) x i) <= Q2R most)%R.
+Proof. exact (fun C n P w q Hs Hw Hn => proj2 (numbers_always outs nums most ins p m e N C n P w q Hs Hw Hn)). Qed.
+
+(** No claim about a model is empty: it is about every word over the alphabet, of every length. *)
+Theorem every_word_is_meant m n (s : nat -> nat) : (forall i, 1 <= i <= n -> s i < symbols m) ->
+  (exists P, scale_ok m n P) /\ over_alphabet m (fun i a => Nat.eqb (s i) a) n.
+Proof. exact (every_word m n s). Qed.
 
 (** "Formulas, to softmax transformers with unbounded positions or with temperature scaling." Every
     formula has one, whose weights depend neither on the word nor on its length. The atoms of its core

@@ -56,6 +56,15 @@ Definition logit (k i : nat) : R :=
     (Transformer.softmax_run P (S (last (ends m) n)) (map real_layer (layers m)) embedded i).
 End Logit.
 
+(* Every word over the alphabet, of every length, is one that claims about a model are about. *)
+Theorem every_word m n (s : nat -> nat) : (forall i, (1 <= i <= n)%nat -> (s i < symbols m)%nat) ->
+  (exists P, scale_ok m n P) /\ over_alphabet m (fun i a => Nat.eqb (s i) a) n.
+Proof.
+  intros S. split.
+  - exists (if scales m then INR n + 1 else 1). unfold scale_ok. destruct (scales m); [lra|reflexivity].
+  - intros _ i Hi. exists (s i). split; [exact (S i Hi)|reflexivity].
+Qed.
+
 (** * Is a layout what the embedding holds? *)
 
 Definition entry (f : form) (c : nat) : Q :=

@@ -34,14 +34,16 @@ Inductive signal :=
   | At (digits : list (literal * literal)) (value : literal) (m : mask) (longest : N)
   | Width (pairs : list (literal * literal)) (m : mask) (longest : N)   (* how many are selected *)
   | Total (counts : list (Z * nat)) (most : nat)                    (* Σ a·count *)
-  | Steps (count : nat) (turns : list nat).                (* a bit that turns where the count does *)
+  | Steps (count : nat) (turns : list nat)                 (* a bit that turns where the count does *)
+  | Blend (pairs : list (literal * literal)) (terms : list (Z * option nat)) (m : mask) (longest : N).
+                                           (* Σ a·signal over what is selected: its mean is returned *)
 
 Definition program := list signal.
 
 (* The symbol at each position, and which propositions and predicates hold there. *)
 Record word := Word { symbol : nat -> nat; given : nat -> nat -> bool }.
 
-(* The values of signals: bits, and for averages the sums that they are the means of. *)
+(* The values of signals: bits, and for averages and blends the sums that they are the means of. *)
 Record valuation := Valuation { bit : nat -> nat -> bool; sums : nat -> nat -> Z }.
 
 (* walk back to the last position that is not bad *)
@@ -98,6 +100,7 @@ Definition means (s : nat) (g : signal) (i : nat) : Prop :=
   | Width ps m _ => sums v s i = Z.of_nat (length (filter (chosen ps i) (visible m i)))
   | Total cs _ => sums v s i = total_count cs i
   | Steps c ks => bit v s i = turned ks (sums v c i)
+  | Blend ps ts m _ => sums v s i = sum_over (weigh ts) (filter (chosen ps i) (visible m i))
   end.
 
 (* v is what the program computes on the word w of length n *)
@@ -106,7 +109,7 @@ Definition computes (p : program) : Prop :=
 
 (* What a program asks of a word, so that attention can compute it: the word is no longer than its
    heads are made for; the positions that a head reads agree on the value; no two pairs match at
-   once; of a table at most one row holds. *)
+   once; of a table at most one row holds; a mean is of at least one position. *)
 Definition agreeing (choose : nat -> bool) (u : literal) (js : list nat) : bool :=
   forallb (fun j => negb (choose j) || lit u j) js || forallb (fun j => negb (choose j) || negb (lit u j)) js.
 Definition once (pairs : list (literal * literal)) (i : nat) (js : list nat) : bool :=
@@ -117,6 +120,8 @@ Definition well_read (g : signal) (i : nat) : bool :=
       N.leb (N.of_nat n) N && once ps i (visible m i) && agreeing (chosen ps i) u (visible m i)
   | At ds u m N => N.leb (N.of_nat n) N && agreeing (coded ds i) u (visible m i)
   | Width ps m N => N.leb (N.of_nat n) N && once ps i (visible m i)
+  | Blend ps _ m N =>
+      N.leb (N.of_nat n) N && once ps i (visible m i) && existsb (chosen ps i) (visible m i)
   | Table rows => Nat.leb (length (filter (forallb (fun l => lit l i)) rows)) 1
   | _ => true
   end.
@@ -126,7 +131,10 @@ End Meaning.
 
 (* Programs without heads that select and without tables ask nothing of a word. *)
 Definition undemanding (g : signal) : bool :=
-  match g with Match _ _ _ _ | At _ _ _ _ | Width _ _ _ | Table _ => false | _ => true end.
+  match g with
+  | Match _ _ _ _ | At _ _ _ _ | Width _ _ _ | Table _ | Blend _ _ _ _ => false
+  | _ => true
+  end.
 Lemma undemanding_readable n v p : forallb undemanding p = true -> readable n v p.
 Proof.
   intros U s g G i Hi. rewrite forallb_forall in U. specialize (U g (nth_error_In _ _ G)).

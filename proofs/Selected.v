@@ -58,6 +58,19 @@ Proof.
   split; lra.
 Qed.
 
+Lemma spill_spec K N n : (N.of_nat n <= N)%N ->
+  INR n * (exp (- IZR (Zpos K)) * exp (- IZR (Zpos K))) + 2 * exp (- IZR (Zpos K)) <= Q2R (spill K N).
+Proof.
+  intros Hn. unfold spill. q2r. pose proof (exp_power K) as E. pose proof (exp_pos (- IZR (Zpos K))) as U.
+  set (u := exp (- IZR (Zpos K))) in *. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
+  assert (L : 0 <= INR n <= IZR (Z.of_N N)).
+  { split; [apply pos_INR|]. rewrite INR_IZR_INZ. apply IZR_le. lia. }
+  assert (A : INR n * u <= IZR (Z.of_N N) * y) by (apply Rmult_le_compat; lra).
+  assert (0 <= INR n * u) by (apply Rmult_le_pos; lra).
+  assert (INR n * u * u <= IZR (Z.of_N N) * y * y) by (apply Rmult_le_compat; lra).
+  lra.
+Qed.
+
 Section Selected.
 Variables (p : program) (eos : bool) (n : nat) (v : valuation).
 Notation P := 1.
@@ -178,38 +191,71 @@ Proof.
     apply inside_spec in Ij. rewrite (X j) by (auto; apply in_visible; auto). ring.
 Qed.
 
-Variables (K : BinNums.positive) (N : BinNums.N) (most : Q) (top : R) (s x : nat -> R) (u : Program.literal).
-Hypothesis Sharp : sharp_enough K N most = true.
-Hypothesis Short : (N.of_nat n <= N)%N.
+Variables (K : BinNums.positive) (top : R) (s x : nat -> R).
 Hypothesis Hits : forall j, In j (visible n m i) -> hit j = true -> s j = top.
 Hypothesis Misses : forall j, In j (visible n m i) -> hit j = false -> s j <= top - 2 * IZR (Zpos K).
 Hypothesis Sinks : forall j, (j <= last)%nat -> inside j = false -> s j = top - IZR (Zpos K).
+Let y : R := exp (- IZR (Zpos K)).
+
+Lemma hit_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = true -> s j = top.
+Proof.
+  intros Hj Sj Hh. unfold hit_in in Hh. apply andb_true_iff in Hh as [Ij Hh].
+  apply Hits; [|exact Hh]. apply in_visible. apply inside_spec in Ij. auto.
+Qed.
+
+Lemma sink_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = true ->
+  s j = top - IZR (Zpos K).
+Proof. intros Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj. Qed.
+
+Lemma miss_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = false ->
+  s j <= top - 2 * IZR (Zpos K).
+Proof.
+  intros Hj Sj Hh Oj. unfold outside in Oj. apply negb_false_iff in Oj. unfold hit_in in Hh.
+  rewrite Oj in Hh. apply Misses; [|exact Hh]. apply in_visible. apply inside_spec in Oj. auto.
+Qed.
+
+(* whatever is selected, the row returns its mean *)
+Theorem mixes lo hi : (exists j, In j (visible n m i) /\ hit j = true) ->
+  (forall j, (j <= last)%nat -> lo <= x j <= hi) ->
+  Rabs (soft (sees m i) s x (S last) - mean (S last) (sees m i) hit_in x)
+  <= (hi - lo) * (INR n * (y * y) + 2 * y).
+Proof.
+  intros So B. pose proof (hits_some So) as H1. pose proof others_few as O1. pose proof sinks_few as K1.
+  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as O0.
+  fold (others_ (S last) (sees m i) hit_in outside) in O0.
+  pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
+    hit_level sink_level miss_level x lo hi H1 (fun j Hj _ => B j ltac:(lia))) as F.
+  eapply Rle_trans; [exact F|]. pose proof (B 0%nat ltac:(lia)) as B0.
+  apply Rmult_le_compat_l; [lra|]. assert (U0 : 0 < y) by apply exp_pos.
+  replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal; lra).
+  fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *. set (h := hits _ _ _) in *.
+  apply Rmult_le_reg_r with h; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+  assert (Y2 : 0 < y * y) by nra.
+  assert (A1 : o * (y * y) <= INR n * (y * y)) by (apply Rmult_le_compat_r; lra).
+  assert (A2 : k * y <= 2 * y) by (apply Rmult_le_compat_r; lra).
+  assert (A3 : 0 <= o * (y * y)) by (apply Rmult_le_pos; lra).
+  assert (A4 : 0 <= k * y) by (apply Rmult_le_pos; lra).
+  assert ((INR n * (y * y) + 2 * y) * 1 <= (INR n * (y * y) + 2 * y) * h) by (apply Rmult_le_compat_l; lra).
+  lra.
+Qed.
+
+Variables (N : BinNums.N) (most : Q) (u : Program.literal).
+Hypothesis Sharp : sharp_enough K N most = true.
+Hypothesis Short : (N.of_nat n <= N)%N.
 Hypothesis Values : forall j, (j <= last)%nat -> x j = b2R (inside j && lit u j).
 Hypothesis Agree : agreeing v hit u (visible n m i) = true.
 
 Theorem selects : Rabs (soft (sees m i) s x (S last) - b2R (some_chosen v hit u (visible n m i))) <= Q2R most.
 Proof.
-  destruct (sharp_enough_spec K N most n Sharp Short) as (U0 & F1 & F2). set (y := exp (- IZR (Zpos K))) in *.
-  assert (L1 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = true -> s j = top).
-  { intros j Hj Sj Hh. unfold hit_in in Hh. apply andb_true_iff in Hh as [Ij Hh].
-    apply Hits; [|exact Hh]. apply in_visible. apply inside_spec in Ij. auto. }
-  assert (L2 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = true ->
-    s j = top - IZR (Zpos K)).
-  { intros j Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj. }
-  assert (L3 : forall j, (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = false ->
-    s j <= top - 2 * IZR (Zpos K)).
-  { intros j Hj Sj Hh Oj. unfold outside in Oj. apply negb_false_iff in Oj. unfold hit_in in Hh.
-    rewrite Oj in Hh. apply Misses; [|exact Hh]. apply in_visible. apply inside_spec in Oj. auto. }
-  assert (B : forall j, (j < S last)%nat -> sees m i j = true -> 0 <= x j <= 1).
-  { intros j Hj _. rewrite Values by lia. apply b2R_range. }
+  destruct (sharp_enough_spec K N most n Sharp Short) as (U0 & F1 & F2). fold y in U0, F1, F2.
+  assert (B : forall j, (j <= last)%nat -> 0 <= x j <= 1).
+  { intros j Hj. rewrite Values by exact Hj. apply b2R_range. }
   pose proof others_few as O1. pose proof sinks_few as K1.
   pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as O0.
   fold (others_ (S last) (sees m i) hit_in outside) in O0.
   destruct (existsb hit (visible n m i)) eqn:Ex.
   - apply existsb_exists in Ex. destruct Ex as (j0 & V0 & H0).
-    pose proof (hits_some (ex_intro _ j0 (conj V0 H0))) as H1.
-    pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
-      L1 L2 L3 x 0 1 H1 B) as F.
+    pose proof (mixes 0 1 (ex_intro _ j0 (conj V0 H0)) B) as F.
     assert (M : mean (S last) (sees m i) hit_in x = b2R (some_chosen v hit u (visible n m i))).
     { apply mean_of_hits; [exists j0; auto|]. intros j Vj Hj.
       pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
@@ -221,16 +267,7 @@ Proof.
         symmetry.
         apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
         apply andb_true_iff in Tk as [Hk Uk]. pose proof (A k Vk) as Ak. rewrite Hk, Uk in Ak. discriminate. }
-    rewrite M in F. eapply Rle_trans; [exact F|]. rewrite Rminus_0_r, Rmult_1_l.
-    replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal; lra).
-    fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *. set (h := hits _ _ _) in *.
-    apply Rmult_le_reg_r with h; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
-    assert (Y2 : 0 < y * y) by nra.
-    assert (A1 : o * (y * y) <= INR n * (y * y)) by (apply Rmult_le_compat_r; lra).
-    assert (A2 : k * y <= 2 * y) by (apply Rmult_le_compat_r; lra).
-    assert (A3 : 0 <= o * (y * y)) by (apply Rmult_le_pos; lra).
-    assert (A4 : 0 <= k * y) by (apply Rmult_le_pos; lra).
-    assert (Q2R most * 1 <= Q2R most * h) by (apply Rmult_le_compat_l; lra). lra.
+    rewrite M in F. lra.
   - assert (No : forall j, In j (visible n m i) -> hit j = false).
     { intros j Vj. destruct (hit j) eqn:Hj; [|reflexivity].
       assert (existsb hit (visible n m i) = true) by (apply existsb_exists; exists j; auto). congruence. }
@@ -238,7 +275,7 @@ Proof.
     { intros j Hj _ Oj. rewrite Values by lia. unfold outside in Oj. apply negb_true_iff in Oj. rewrite Oj.
       reflexivity. }
     pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
-      L2 L3 x (hits_none No) (proj1 K1) B V) as [F0 F].
+      sink_level miss_level x (hits_none No) (proj1 K1) (fun j Hj _ => B j ltac:(lia)) V) as [F0 F].
     assert (E : some_chosen v hit u (visible n m i) = false).
     { apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
       rewrite (No k Vk) in Tk. discriminate. }
@@ -376,7 +413,7 @@ Theorem match_read C ps x N K most r u : sharp_enough K N most = true ->
 Proof.
   intros Sh Er Eu W. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
   apply N.leb_le in W1. rewrite read_soft.
-  apply (selects m i (chosen v ps i) Hi Si K N most (2 * IZR (Zpos K))); try assumption.
+  apply (selects m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))) with (N := N); try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
     rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
@@ -394,7 +431,7 @@ Theorem at_read C ds x N K most r u : sharp_enough K N most = true ->
 Proof.
   intros Sh Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
   apply N.leb_le in W1. rewrite read_soft. assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
-  apply (selects m i (coded v ds i) Hi Si K N most (IZR (Zpos K) * INR (length ds))); try assumption.
+  apply (selects m i (coded v ds i) Hi Si K (IZR (Zpos K) * INR (length ds))) with (N := N); try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
     rewrite (proj1 (codes_distance ds i j) Hj). q2r. lra.
@@ -448,6 +485,92 @@ Proof.
   - cbn [sum] in *. rewrite (E n (Nat.le_refl n)), (inside_false n (S n)) by lia. cbn [andb].
     rewrite andb_false_r. unfold visible. lra.
   - apply (E n), Nat.le_refl.
+Qed.
+
+(* the sum over the positions that are selected *)
+Lemma sum_hits hit (f : nat -> R) (g : nat -> Z) : (forall j, (1 <= j <= n)%nat -> f j = IZR (g j)) ->
+  sum (fun j => if sees m i j && (inside j && hit j) then f j else 0) (S last)
+  = IZR (sum_over g (filter hit (visible n m i))).
+Proof.
+  intros F. assert (E : forall k, (k <= n)%nat ->
+    sum (fun j => if sees m i j && (inside j && hit j) then f j else 0) (S k)
+    = IZR (sum_over g (filter hit (filter (sees m i) (seq 1 k))))).
+  { induction k as [|k IH]; intros Hk.
+    - cbn [sum]. rewrite (inside_false n 0) by lia. cbn [andb]. rewrite andb_false_r. cbn. lra.
+    - cbn [sum] in *. rewrite IH by lia. rewrite seq_S, !filter_app. unfold sum_over. rewrite fold_right_app.
+      rewrite (inside_true n (S k)) by lia. cbn [filter andb Nat.add].
+      assert (A : forall l z, fold_right (fun j s => (g j + s)%Z) z l
+        = (fold_right (fun j s => (g j + s)%Z) 0 l + z)%Z).
+      { induction l0 as [|a l0 IHl]; intros z; cbn [fold_right]; [lia|]. rewrite IHl. lia. }
+      destruct (sees m i (S k)); cbn [andb filter fold_right]; [|lra].
+      destruct (hit (S k)); cbn [fold_right]; [|lra]. rewrite (A _ (g (S k) + 0)%Z), plus_IZR, Z.add_0_r.
+      rewrite (F (S k)) by lia. reflexivity. }
+  unfold Lowered.last. destruct eos.
+  - cbn [sum] in *. rewrite (E n (Nat.le_refl n)), (inside_false n (S n)) by lia. cbn [andb].
+    rewrite andb_false_r. unfold visible. lra.
+  - apply (E n), Nat.le_refl.
+Qed.
+
+Lemma weigh_spread ts j : (- spread ts <= weigh v ts j <= spread ts)%Z.
+Proof.
+  induction ts as [|t ts IH]; [cbn; lia|].
+  change (weigh v (t :: ts) j)
+    with (fst t * (if lit (Lit (snd t) true) j then 1 else 0) + weigh v ts j)%Z.
+  cbn [spread fold_right]. fold (spread ts). destruct (lit (Lit (snd t) true) j); lia.
+Qed.
+
+Theorem blend_read C ps ts N q r u s : let K := sharpness_in q in
+  pair_rows l (2 * inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r ->
+  value_row l (Blend ps ts m N) q = Some u -> well_read n v (Blend ps ts m N) i = true ->
+  sums v s i = sum_over (weigh v ts) (filter (chosen v ps i) (visible n m i)) ->
+  Rabs (read C (r, m) u X i * IZR (Zpos (scale_in q))
+        - IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))))
+  <= 2 * IZR (spread ts) * Q2R (spill K N).
+Proof.
+  intros K Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
+  apply N.leb_le in W1. rewrite read_soft. set (c := IZR (Zpos (scale_in q))).
+  assert (C0 : 0 < c) by (apply IZR_lt; lia).
+  assert (So : exists j, In j (visible n m i) /\ chosen v ps i j = true) by (apply existsb_exists, W3).
+  pose proof (hits_some m i (chosen v ps i) Hi So) as H1.
+  assert (V : forall j, (j <= last)%nat ->
+    dot (real_form u) (X j) = (if inside j then IZR (weigh v ts j) else 0) / c).
+  { intros j Lj. exact (value_weigh p eos n P v l X H ts All (scale_in q) u j Eu Lj). }
+  assert (B : forall j, (j <= last)%nat ->
+    - IZR (spread ts) / c <= dot (real_form u) (X j) <= IZR (spread ts) / c).
+  { intros j Lj. rewrite V by exact Lj. pose proof (weigh_spread ts j) as [S1 S2].
+    assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S1, S2, S. rewrite opp_IZR in S1.
+    split; apply Rmult_le_compat_r; try (left; apply Rinv_0_lt_compat, C0); destruct (inside j); lra. }
+  pose proof (mixes m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))
+    (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))) as F.
+  match type of F with ?a -> ?b -> ?d -> _ => assert (F1 : a); [|assert (F2 : b); [|assert (F3 : d)]] end.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+  - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
+    rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
+    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. q2r. lra.
+  - specialize (F F1 F2 F3 _ _ So B). clear F1 F2 F3.
+    assert (E : mean (S last) (sees m i) (fun j => inside j && chosen v ps i j) (fun j => dot (real_form u) (X j))
+      = IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))) / c).
+    { unfold mean. rewrite <- (hits_are (chosen v ps i)), M.
+      rewrite <- (sum_hits (chosen v ps i) (fun j => IZR (weigh v ts j)) (weigh v ts)) by reflexivity.
+      fold (Match.counted (S last) (sees m i) (fun j => inside j && chosen v ps i j)).
+      fold (hits (S last) (sees m i) (fun j => inside j && chosen v ps i j)).
+      rewrite (sum_ext _ (fun j => / c * (if sees m i j && (inside j && chosen v ps i j)
+        then IZR (weigh v ts j) else 0))).
+      - rewrite sum_scal. field. split; lra.
+      - intros j Lj. destruct (sees m i j && (inside j && chosen v ps i j)) eqn:Sj; [|ring].
+        rewrite V by lia. rewrite !andb_true_iff in Sj. rewrite (proj1 (proj2 Sj)). field. lra. }
+    rewrite E in F. set (y := soft _ _ _ _) in *. set (z := IZR (sums v s i) / _) in *.
+    pose proof (spill_spec K N n W1) as Sp. set (e := INR n * _ + _) in *.
+    replace (y * c - z) with ((y - z / c) * c) by (field; lra).
+    rewrite Rabs_mult, (Rabs_pos_eq c) by lra.
+    apply Rmult_le_compat_r with (r := c) in F; [|lra]. eapply Rle_trans; [exact F|].
+    replace ((IZR (spread ts) / c - - IZR (spread ts) / c) * e * c) with (2 * IZR (spread ts) * e)
+      by (field; lra).
+    apply Rmult_le_compat_l; [|exact Sp]. pose proof (weigh_spread ts 0) as [S1 S2].
+    assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S. lra.
 Qed.
 
 Theorem width_read C ps N K r u s : sharp_enough K N (1 # 8) = true ->

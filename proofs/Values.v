@@ -136,12 +136,21 @@ Definition one_key (ps : list (literal * literal)) : bool :=
   | (_, k) :: _ => single k && forallb (fun qk => if literal_eq k (snd qk) then true else false) ps
   end.
 
+(* every position selects itself *)
+Definition picks_itself (ps : list (literal * literal)) (mk : mask) : bool :=
+  match mk with AtMost | Program.AtLeast | Any => true | _ => false end
+  && existsb (fun qk => match of (fst qk), of (snd qk) with
+       | None, None => plain (fst qk) && plain (snd qk)
+       | _, _ => false
+       end) ps.
+
 Definition always (g : signal) : bool :=
   match g with
   | Table rows => all_apart rows_clash rows
   | Match ps _ _ M => N.leb top M && all_apart pairs_clash ps && one_key ps
   | Program.At ds _ _ M => N.leb top M && own_code ds
   | Width ps _ M => N.leb top M && all_apart pairs_clash ps
+  | Blend ps _ mk M => N.leb top M && all_apart pairs_clash ps && picks_itself ps mk
   | _ => true
   end.
 
@@ -291,6 +300,15 @@ Proof.
     apply visible_inside in Ij, Ik. apply (own_code_one digits i); assumption.
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply pairs_once; [exact Hi|apply visible_inside|exact F2].
+  - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1. rewrite !andb_true_iff.
+    split; [split|]; [apply N.leb_le; lia|apply pairs_once; [exact Hi|apply visible_inside|exact F2]|].
+    unfold picks_itself in F3. apply andb_true_iff in F3 as [Mk F3].
+    apply existsb_exists. exists i. split.
+    + unfold visible. apply filter_In. split; [apply in_seq; lia|].
+      destruct m0; try discriminate Mk; cbn [sees]; trivial; apply Nat.leb_refl.
+    + apply existsb_exists in F3 as ([a b] & I & F3). unfold chosen. apply existsb_exists.
+      exists (a, b). split; [exact I|]. unfold Program.paired. cbn [fst snd] in *. unfold lit.
+      destruct (of a); [discriminate|]. destruct (of b); [discriminate|]. exact F3.
 Qed.
 End Always.
 

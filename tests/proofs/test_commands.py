@@ -84,7 +84,7 @@ def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Pat
             ("certify", "zoo:rasp-sort", "--attention", "temperature", "-o", "a.v"),
             "with temperature scaling the Coq kernel does not cover",
         ),
-        (("certify", "zoo:rasp-share", "-o", "a.v"), "output is a number"),
+        (("certify", "--regex", "(ab)*", "--depth", "log", "-o", "a.v"), "block is repeated"),
         (("certify", "a", "--attention", "hard", "-o", "a.v"), "about softmax attention"),
     ],
 )

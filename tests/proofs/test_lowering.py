@@ -127,8 +127,10 @@ def _values(tensor: Sparse | NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _changed(tensor: Sparse | NDArray[np.float64], rng: np.random.Generator) -> Any:
     values = _values(tensor).copy()
-    at = rng.choice(np.flatnonzero(values))
-    values[at] *= 1 + 2.0**-20
+    if values.any():
+        values[rng.choice(np.flatnonzero(values))] *= 1 + 2.0**-20
+    else:
+        values[rng.integers(len(values))] = 2.0**-20
     return Sparse(tensor.shape, tensor.where, values) if isinstance(tensor, Sparse) else values
 
 

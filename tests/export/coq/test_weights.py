@@ -130,6 +130,22 @@ def test_programs_of_values_are_the_ones_that_are_run() -> None:
         _same(model, value_theorem(model), words)
 
 
+def test_numbers_are_what_the_file_says() -> None:
+    """The share of a symbol so far, and the length over the positions that a head sees."""
+    for program, expected in (
+        (lib.make_frac_prevs(tokens == "a"), lambda w, i: w[:i].count("a") / i),
+        (lib.make_length(), lambda w, i: len(w) / (len(w) + 2)),
+    ):
+        model = softhat.compile(program, "ab", max_length=6)
+        text = value_theorem(model)
+        error = float(definition(text, "error"))
+        for word in ("a", "b", "abba", "babbaa"):
+            _same(model, text, [word])
+            (got,) = logits(definition(text, "weights"), [{"ab".index(c)} for c in word])
+            for i in range(1, len(word) + 1):
+                assert abs(got[i - 1] - expected(word, i)) <= error + 1e-12
+
+
 @pytest.mark.parametrize("count", sizes(12, 300))
 def test_random_models(count: int) -> None:
     rng = np.random.default_rng(count)

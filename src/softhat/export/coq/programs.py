@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softhat.export.coq.inputs import Inputs, is_given
 from softhat.export.coq.syntax import boolean, call, integer, optional, rational, sequence
@@ -49,7 +50,9 @@ _WITHOUT_COUNTS = (
 """The kinds of signal of a formula that does not count: bits, of which floats are proved too."""
 _KINDS = (*_WITHOUT_COUNTS, heads.Average, heads.Sign)
 """The kinds of signal that a formula becomes: the kernel finds the formula again in them."""
-_OF_VALUES = (heads.Match, heads.At, heads.Width, Table, Steps, Total, PositionBit)
+_OF_VALUES = (
+    heads.Match, heads.MatchMean, heads.At, heads.Width, Table, Steps, Total, PositionBit,
+)  # fmt: skip
 """Those that only programs of values have: the theorem states the program itself."""
 
 
@@ -81,11 +84,6 @@ def is_without_counts(program: Program) -> bool:
 
 def check_kinds(program: Program, attention: Attention) -> None:
     """Refuse what the kernel does not cover, by name."""
-    if program.numbers:
-        raise SofthatError(
-            "the Coq kernel covers outputs that are bits: this program's output is a number "
-            f"({program.numbers[0][0]})"
-        )
     for signal in program.signals:
         if not isinstance(signal, (*_KINDS, *_OF_VALUES)):
             raise SofthatError(
@@ -120,8 +118,7 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
         case heads.Shift(value, distance, direction):
             return call("Shift", literal_text(value), str(distance), direction.title())
         case heads.Average(terms, over):
-            pairs = (f"({integer(a)}%Z, {optional(None if s < 0 else s)})" for a, s in terms)
-            return call("Average", sequence(pairs), _RANGES[over])
+            return call("Average", _terms(terms), _RANGES[over])
         case heads.Sign(past, future, total, position, length, threshold):
             means = map(optional, (past, future, total))
             return call("Sign", *means, *map(integer, (position, length, threshold)))
@@ -130,6 +127,9 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
         case heads.Match(selector, value):
             where = MASKS[selector.mask], str(selector.longest)
             return call("Match", _pairs(selector), literal_text(value), *where)
+        case heads.MatchMean(selector, terms):
+            where = MASKS[selector.mask], str(selector.longest)
+            return call("Blend", _pairs(selector), _terms(terms), *where)
         case heads.Width(selector):
             return call("Width", _pairs(selector), MASKS[selector.mask], str(selector.longest))
         case heads.At(queries, keys, value, mask, longest):
@@ -146,6 +146,11 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
 def _pairs(selector: heads.Selector) -> str:
     """The pairs of a query and a key that match."""
     return sequence(_pair(selector.queries[q], selector.keys[k]) for q, k in selector.table)
+
+
+def _terms(terms: heads.Terms) -> str:
+    """A sum of multiples of signals; no signal is the constant true."""
+    return sequence(f"({integer(a)}%Z, {optional(None if s < 0 else s)})" for a, s in terms)
 
 
 def _pair(query: Literal, key: Literal) -> str:
@@ -212,12 +217,11 @@ def _number(model: Planned, layer: int, head: int, value: int, at: int, wide: bo
             return sharp(selector.longest, wide=False)
         case heads.At(longest=longest):
             return sharp(longest, wide)
-    if isinstance(signal, heads.Average):
-        a, source = signal.terms[0]
-        ordinary = _coordinate(model.weights, Named("ordinary"))
-        column = ordinary if source < 0 else _place(model, Register(source, False))
-        written = Fraction(float(weights.value.dense()[head, value, column]))
-        return int(a / written) if written and a / written > 0 else 1
+        case heads.Average(terms=terms):
+            return _scale(model, weights.value.dense()[head, value], terms)
+        case heads.MatchMean(selector, terms):
+            scale = _scale(model, weights.value.dense()[head, value], terms)
+            return blend_number(sharp(selector.longest, wide), scale)
     keys = weights.key.dense()[head]
     used = [row for row in range(len(keys)) if keys[row].any()]
     if isinstance(signal, heads.Shift):  # two rows for the distance, then one for each residue
@@ -229,6 +233,20 @@ def _number(model: Planned, layer: int, head: int, value: int, at: int, wide: bo
         scaled = model.weights.attention == "temperature"
         return max(1, int(steep * Fraction(sharpness) if scaled else steep))
     return 1
+
+
+def blend_number(sharpness: int, scale: int) -> int:
+    """Both in one, as `sharpness_in` and `scale_in` of `proofs/Lowering.v` take them apart."""
+    return sharpness + 1024 * (scale.bit_length() - 1)
+
+
+def _scale(model: Planned, row: NDArray[np.float64], terms: heads.Terms) -> int:
+    """What a mean is divided by where it is written."""
+    a, source = terms[0]
+    ordinary = _coordinate(model.weights, Named("ordinary"))
+    column = ordinary if source < 0 else _place(model, Register(source, False))
+    written = Fraction(float(row[column]))
+    return int(a / written) if written and a / written > 0 else 1
 
 
 def _coordinate(weights: Transformer, feature: Feature) -> int:

@@ -111,7 +111,7 @@ def of_values(model: ValueModel) -> Model | None:
     if the program is more than formulas."""
     program = model.compiled.program
     check_kinds(program, model.transformer.attention)
-    if not is_of_formulas(program):
+    if program.numbers or not is_of_formulas(program):
         return None
     formulas = read_back(program)
     assert formulas is not None, "signals that formulas become are formulas"

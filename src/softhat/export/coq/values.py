@@ -4,12 +4,14 @@ Heads that select by category or code, tables and decoded counts have no formula
 So the file states the attention program itself, signal by signal with its labels; what it means is
 in `proofs/Program.v`. The positions that a head reads must agree on the value. Where that can be
 seen from the program (`proofs/Values.v`: `always`) the theorem is about every word up to the
-program's length; elsewhere it is about the words on which they do (`fits`).
+program's length; elsewhere it is about the words on which they do (`fits`). Outputs that are
+numbers are the numbers themselves in the reals, but for what a head that selects puts elsewhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import combinations
 from typing import TypeVar
 
@@ -24,22 +26,23 @@ from softhat.export.coq.programs import (
     result_texts,
     signal_text,
 )
-from softhat.export.coq.syntax import comment, lines, preamble, sequence
+from softhat.export.coq.syntax import call, comment, lines, preamble, rational, sequence
 from softhat.export.coq.theorem import names_text
 from softhat.export.coq.weights import model_text
 from softhat.models.value_model import ValueModel
 from softhat.program.gates import Table
-from softhat.program.heads import At, Match, Selector, Width
+from softhat.program.heads import At, Match, MatchMean, Selector, Width
 from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, TokenIn
 from softhat.program.literals import Literal
-from softhat.program.signals import Program
+from softhat.program.signals import Number, Program
+from softhat.transformer.lowering.heads.match import sharp
 
 _T = TypeVar("_T")
 _READ = """. To understand it read `Program.v` (what attention programs
-    mean), `Values.v` and `Model.v` (what a model computes); `found` need not be read, for wrong
-    evidence proves nothing. *)
-From Coq Require Import Reals QArith ZArith NArith List.
-From Softhat Require Import Formula Surface Program Lowering Model Values.
+    mean), `Values.v`, `Model.v` (what a model computes), and `Numbers.v` for outputs that are
+    numbers; `found` need not be read, for wrong evidence proves nothing. *)
+From Coq Require Import Reals Qreals QArith ZArith NArith List.
+From Softhat Require Import Formula Surface Program Lowering Model Values Numbers.
 """
 _ALWAYS = """Lemma checks : makes outputs inputs program weights found
   && forallb (always inputs program longest) program = true.
@@ -67,6 +70,22 @@ Proof. exact (makes_fitting _ _ _ _ _ checks). Qed.
 
 Print Assumptions right.
 """
+_NUMBERS = """(* Each output that is a number is off by at most `error`. *)
+Lemma checks : makes_numbers outputs numbers error inputs program weights found{always} = true.
+Proof. vm_compute. reflexivity. Qed.
+
+Theorem right : forall n P w q,
+  scale_ok weights n P -> over_alphabet weights w n -> {words} ->
+  (forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
+    (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
+     else logit weights n P w q k i <= - 1 / 4)%R) /\\
+  (forall k x, nth_error numbers k = Some x -> forall i, 1 <= i <= n ->
+    (Rabs (logit weights n P w q (length outputs + k) i
+           - number_value program n (meaning inputs program weights n w q) x i) <= Q2R error)%R).
+Proof. exact ({theorem} checks). Qed.
+
+Print Assumptions right.
+"""
 
 
 def value_theorem(model: ValueModel) -> str:
@@ -89,9 +108,71 @@ def value_theorem(model: ValueModel) -> str:
     text += f"Definition outputs : list literal :=\n  {outputs}.\n\n"
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _plan_text(plan)
-    if always_fits(program, model.max_length):
-        return text + f"Definition longest : N := {model.max_length}%N.\n\n{_ALWAYS}"
-    return text + _FITTING
+    always = always_fits(program, model.max_length)
+    if always:
+        text += f"Definition longest : N := {model.max_length}%N.\n"
+    if program.numbers:
+        return text + _numbers_text(program, plan) + _numbers_conclusion(always)
+    return text + "\n" + (_ALWAYS if always else _FITTING)
+
+
+def _numbers_text(program: Program, plan: Planned) -> str:
+    """The outputs that are numbers, and how far they may be off."""
+    listed = ", ".join(f"{k}: {comment(name)}" for k, (name, _) in enumerate(program.numbers))
+    terms = (
+        call(
+            "Number",
+            sequence(f"({rational(float(a))}, {at})" for a, at in number.terms),
+            rational(float(number.constant)),
+        )
+        for _, number in program.numbers
+    )
+    error = max(_error(program, number, plan) for _, number in program.numbers)
+    return (
+        f"(* outputs that are numbers, after the others: {listed} *)\n"
+        f"Definition numbers : list number :=\n  {lines(terms)}.\n"
+        f"Definition error : Q := {rational(_rounded_up(error))}.\n\n"
+    )
+
+
+def _numbers_conclusion(always: bool) -> str:
+    if always:
+        and_always = "\n  && forallb (always inputs program longest) program"
+        words, theorem = "(N.of_nat n <= longest)%N", "numbers_always _ _ _ _ _ _ _ _"
+    else:
+        and_always, words = "", "fits inputs program weights n w q = true"
+        theorem = "numbers_fitting _ _ _ _ _ _ _"
+    return _NUMBERS.format(always=and_always, words=words, theorem=theorem)
+
+
+def _error(program: Program, number: Number, plan: Planned) -> Fraction:
+    """As `lower_number` of `proofs/Numbers.v` computes it: what heads that select put elsewhere."""
+    total = Fraction(0)
+    for a, at in number.terms:
+        if isinstance(signal := program.signals[at], MatchMean):
+            wide = any(
+                group.wide
+                for layer in plan.schedule.layers
+                for group in layer.heads
+                if at in group.signals
+            )
+            longest = signal.selector.longest
+            u = Fraction(10, 27) ** sharp(longest, wide)
+            spread = sum(abs(factor) for factor, _ in signal.terms)
+            total += abs(Fraction(float(a))) * 2 * spread * (longest * u * u + 2 * u)
+    return total
+
+
+def _rounded_up(error: Fraction) -> Fraction:
+    """A number that is read at a glance: a power of ten, or 0."""
+    if not error:
+        return Fraction(0)
+    power = Fraction(1)
+    while power < error:
+        power *= 10
+    while power / 10 >= error:
+        power /= 10
+    return power
 
 
 def said_of(model: ValueModel) -> str:
@@ -127,6 +208,8 @@ def _fits(signal: object, program: Program, longest: int) -> bool:
             return _once(selector, program, longest) and _one_key(selector, program)
         case Width(selector):
             return _once(selector, program, longest)
+        case MatchMean(selector, _):
+            return _once(selector, program, longest) and _picks_itself(selector)
         case At(_, keys, _, _, made_for):
             return longest <= made_for and _own_code(keys, program, longest)
     return True
@@ -165,6 +248,14 @@ def _one_key(selector: Selector, program: Program) -> bool:
     if others or key.signal < 0 or not key.positive:
         return False
     return isinstance(program.signals[key.signal], FirstPosition | LastPosition)
+
+
+def _picks_itself(selector: Selector) -> bool:
+    """Every position selects itself: a mean is of one position at least."""
+    return selector.mask in ("<=", ">=", "none") and any(
+        x.signal < 0 and x.positive and y.signal < 0 and y.positive
+        for x, y in ((selector.queries[q], selector.keys[k]) for q, k in selector.table)
+    )
 
 
 def _own_code(keys: tuple[Literal, ...], program: Program, longest: int) -> bool:
