@@ -15,10 +15,12 @@ from softhat.explore.tapes import check_picture, draw_run
 from softhat.export.checking import certify
 from softhat.export.gpt2.to_gpt2 import to_gpt2
 from softhat.export.llama.to_llama import to_llama
+from softhat.export.pretrained import import_transformers, pretrained
+from softhat.export.torch import torch_dtype
 from softhat.frontends.machines.counter import CounterMachine
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine as read_machine
-from softhat.io.errors import SofthatError, extra
+from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_text
 from softhat.models.compiler import compile as compile_model
 from softhat.models.zoo.entry import PREFIX
@@ -164,13 +166,9 @@ def _input(m: Machine, given: str | None) -> Any:
 
 
 def _generated(path: Path, prompt: list[str], most: int, dtype: str) -> list[str]:
-    with extra("transformers", "hf"):
-        import torch
-        import transformers
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
+    transformers = import_transformers()
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
-    lm = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=getattr(torch, dtype))
+    lm = pretrained(transformers.AutoModelForCausalLM, path, torch_dtype(dtype))
     ids = tokenizer(" ".join(prompt), return_tensors="pt")
     out = lm.generate(**ids, max_new_tokens=most)
     names: list[str] = tokenizer.convert_ids_to_tokens(out[0].tolist())

@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.export.certificates import export_facts, with_machine
 from softhat.export.labels import Labels
-from softhat.export.stock.config import CLASSES, choices, claims, class_of
-from softhat.export.stock.folder import stock_files
+from softhat.export.stock.config import CLASSES, choices, claims
+from softhat.export.stock.folder import (
+    DIRECTIONS,
+    GENERATION,
+    generation,
+    meaning_files,
+    safetensors_bytes,
+)
 from softhat.export.stock.heads import HeadName, asked_of, claimed_weights, logit_rows, token_sets
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.options import (
@@ -32,8 +39,9 @@ from softhat.export.stock.options import (
     fitted,
     machine_margin,
 )
-from softhat.export.stock.readme import language_readme, machine_readme, readme
-from softhat.export.tokenizer import vocabulary
+from softhat.export.stock.readme import readme
+from softhat.export.tokenizer import tokenizer_documents, vocabulary
+from softhat.io.files import json_bytes, json_files
 from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.models.model import Model
@@ -151,37 +159,24 @@ class StockExport:
 
     def files(self) -> dict[str, bytes]:
         """By file name."""
-        asked = self.asked
-        return stock_files(
-            t=asked.model.program,
-            formulas=asked.shown,
-            tokens=asked.tokens,
-            context=asked.context,
-            head=asked.head,
-            config=self.config,
-            tensors=self.checkpoint.tensors,
-            directions=self.directions,
-            labels=self.labels,
-            certificate=self.certificate(),
-            readme=self._readme(),
-            machine=asked.model.machine,
-        )
-
-    def _readme(self) -> str:
-        asked, name = self.asked, NAMES[self.asked.family]
-        if asked.model.machine is not None:
-            return machine_readme(name, asked.model.machine, asked.context, self.loading)
-        if isinstance(asked.model, StockLanguage):
-            return language_readme(name, asked.model.language, asked.context, self.loading)
-        return readme(
-            name,
-            class_of(asked.family, "lm"),
-            formulas_alone(asked.shown),
-            asked.tokens,
-            asked.context,
-            asked.head,
-            asked.kernel,
-            self.directions is not None,
-            asked.weights,
-            self.loading,
-        )
+        asked, machine = self.asked, self.asked.model.machine
+        runs = machine is not None
+        weights = safetensors_bytes(self.checkpoint.tensors)
+        proved = with_machine(self.certificate().to_json(), machine)
+        facts = export_facts(asked.model.program, weights)
+        about = readme(asked, NAMES[asked.family], self.directions is not None, self.loading)
+        files = {
+            "config.json": json_bytes(self.config),
+            "model.safetensors": weights,
+            **json_files(tokenizer_documents(asked.tokens, asked.context, pad_left=runs)),
+            "certificate.json": json_bytes({**proved, **facts}),
+            **meaning_files(asked.shown, machine),
+            "README.md": about.encode(),
+        }
+        if self.labels is not None:
+            files["labels.json"] = json_bytes(self.labels.to_json())
+        if asked.head == "lm":
+            files[GENERATION] = json_bytes(generation(asked.tokens, runs))
+        if self.directions is not None:
+            files[DIRECTIONS] = safetensors_bytes(self.directions.tensors())
+        return files

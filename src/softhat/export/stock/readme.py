@@ -2,112 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from softhat.frontends.machines.machine import Machine
-from softhat.frontends.regular.doubling import LogDepth
-from softhat.logic.sources import Weights
-from softhat.logic.syntax import nodes
+from softhat.export.stock.config import class_of
+from softhat.export.stock.languages import StockLanguage
+
+if TYPE_CHECKING:
+    from softhat.export.stock.making import Asked
+
+ENDS = "which number formats and attention kernel the answers are proved right.\n"
 
 
-def readme(
-    name: str,
-    lm_class: str,
-    formulas: Mapping[str, nodes.Formula],
-    tokens: tuple[str, ...],
-    context: int,
-    head: str,
-    kernel: str,
-    is_disguised: bool,
-    log_weights: Weights | None,
-    more: str = "",
-) -> str:
-    """`name` is the architecture's, `lm_class` that of its language models; `more` is what else
-    must be said of running it."""
-    lines = "\n".join(f"    {output}: {formula}" for output, formula in formulas.items())
+def readme(asked: Asked, name: str, is_disguised: bool, more: str) -> str:
+    """`name` is the architecture's; `more` is what else must be said of running it."""
+    title, source, use, ends = _parts(asked, is_disguised)
+    return (
+        f"# {title} as a stock {name}\n\n"
+        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from"
+        f"{source}, separated by spaces; the tokenizer adds `<bos>`.\n\n"
+        f"```python\n{use}```\n\n{more}{ends}"
+    )
+
+
+def _parts(asked: Asked, is_disguised: bool) -> tuple[str, str, str, str]:
+    """What it is, what it was made of, a program that runs it, and what lies beside it."""
+    machine, most = asked.model.machine, f"{asked.context - 1:,}"
+    if machine is not None:
+        source = (
+            " the machine in `machine.json`. Every step is a token; `<eos>` says that it halted. "
+            f"Prompt and steps are at most {most} tokens"
+        )
+        use = _loading("AutoModelForCausalLM, AutoTokenizer", "AutoModelForCausalLM") + (
+            f'prompt = tokenizer({" ".join(machine.prompt())!r}, return_tensors="pt")\n'
+            "print(tokenizer.decode(model.generate(**prompt, max_new_tokens=100)[0]))\n"
+        )
+        ends = (
+            "`certificate.json` says for which number formats, and for how many tokens, every "
+            "token of every run is proved right.\n"
+        )
+        return f"A {machine.kind} machine", source, use, ends
+    if isinstance(asked.model, StockLanguage):
+        source = (
+            " the automaton in `language.json`, in logarithmic depth. It labels each symbol of a "
+            "word with whether the prefix up to it belongs to the language. Words have at most "
+            f"{most} symbols"
+        )
+        use, ends = _pipeline(asked.model.language.alphabet), f"`certificate.json` says for {ENDS}"
+        return "A regular language", source, use, ends
+    use, says = _use(asked)
+    lines = "\n".join(f"    {output}: {formula}" for output, formula in asked.shown.items())
+    source = f"\n\n{lines}\n\n{says} Words have at most {most} symbols"
     part = "direction (`directions.safetensors`)" if is_disguised else "coordinate"
-    if head == "lm":
-        use = (
-            f"from transformers import AutoTokenizer, {lm_class}\n\n"
-            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            f"model = {lm_class}.from_pretrained(folder)\n"
-            'start = tokenizer("", return_tensors="pt")\n'
-            "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
-        )
-        says = "After each symbol, every output says whether that token may come next."
-        if log_weights is not None:
-            says += (
-                " The logits of allowed tokens are the log-weights in `certificate.json` plus one "
-                "number, so that at temperature 1 the model's distribution is known."
+    ends = f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
+    return "A formula", source, use, ends + ENDS
+
+
+def _use(asked: Asked) -> tuple[str, str]:
+    """A program that runs a formula's model, and what its logits say."""
+    match asked.head:
+        case "lm":
+            auto = class_of(asked.family, "lm")
+            use = _loading(f"AutoTokenizer, {auto}", auto) + (
+                'start = tokenizer("", return_tensors="pt")\n'
+                "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
             )
-        if kernel == "eager":
-            says += (
-                " `generate` pads batches on the left, which is not certified for eager attention "
-                "in float16 (rows without keys are not numbers there): use float32 or bfloat16, "
-                'or `attn_implementation="sdpa"`.'
+            says = "After each symbol, every output says whether that token may come next."
+            if asked.weights is not None:
+                says += (
+                    " The logits of allowed tokens are the log-weights in `certificate.json` plus "
+                    "one number, so that at temperature 1 the model's distribution is known."
+                )
+            if asked.kernel == "eager":
+                says += (
+                    " `generate` pads batches on the left, which is not certified for eager "
+                    "attention in float16 (rows without keys are not numbers there): use float32 "
+                    'or bfloat16, or `attn_implementation="sdpa"`.'
+                )
+            return use, says
+        case "multi-label":
+            auto = "AutoModelForTokenClassification"
+            word = " ".join(asked.tokens[:-2][:3])
+            use = _loading(f"{auto}, AutoTokenizer", auto) + (
+                f'batch = tokenizer({word!r}, return_tensors="pt")\n'
+                "print(model.config.id2label, model(**batch).logits[:, 1:] > 0)\n"
             )
-    elif head == "multi-label":
-        use = (
-            "from transformers import AutoModelForTokenClassification, AutoTokenizer\n\n"
-            "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-            "model = AutoModelForTokenClassification.from_pretrained(folder)\n"
-            f'batch = tokenizer({" ".join(tokens[:-2][:3])!r}, return_tensors="pt")\n'
-            "print(model.config.id2label, model(**batch).logits[:, 1:] > 0)\n"
-        )
-        says = "It has a logit for each formula, positive at the symbols where the formula holds."
-    else:
-        use = (
-            "from transformers import pipeline\n\n"
-            f'print(pipeline("token-classification", folder)({" ".join(tokens[:-2][:3])!r}))\n'
-        )
-        says = "It labels each symbol of a word with the truth of the formula there."
+            return use, (
+                "It has a logit for each formula, positive at the symbols where the formula holds."
+            )
+    says = "It labels each symbol of a word with the truth of the formula there."
+    return _pipeline(asked.tokens[:-2]), says
+
+
+def _loading(names: str, auto: str) -> str:
     return (
-        f"# A formula as a stock {name}\n\n"
-        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from\n\n"
-        f"{lines}\n\n{says} Words have at most {context - 1:,} symbols, separated by "
-        "spaces; the tokenizer adds `<bos>`.\n\n"
-        f"```python\n{use}```\n\n{more}"
-        f"`labels.json` says what each head, neuron and {part} computes, `certificate.json` for "
-        "which number formats and attention kernel the answers are proved right.\n"
-    )
-
-
-def language_readme(name: str, language: LogDepth, context: int, more: str = "") -> str:
-    """The README of a regular language's model."""
-    word = " ".join(language.alphabet[:3])
-    use = (
-        "from transformers import pipeline\n\n"
-        f'print(pipeline("token-classification", folder)({word!r}))\n'
-    )
-    return (
-        f"# A regular language as a stock {name}\n\n"
-        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from the "
-        "automaton in `language.json`, in logarithmic depth. It labels each symbol of a word with "
-        "whether the prefix up to it belongs to the language. Words have at most "
-        f"{context - 1:,} symbols, separated by spaces; the tokenizer adds `<bos>`.\n\n"
-        f"```python\n{use}```\n\n{more}"
-        "`certificate.json` says for which number formats and attention kernel the answers are "
-        "proved right.\n"
-    )
-
-
-def machine_readme(name: str, machine: Machine, context: int, more: str = "") -> str:
-    """The README of a machine's model."""
-    start = " ".join(machine.prompt())
-    use = (
-        "from transformers import AutoModelForCausalLM, AutoTokenizer\n\n"
+        f"from transformers import {names}\n\n"
         "tokenizer = AutoTokenizer.from_pretrained(folder)\n"
-        "model = AutoModelForCausalLM.from_pretrained(folder)\n"
-        f'prompt = tokenizer({start!r}, return_tensors="pt")\n'
-        "print(tokenizer.decode(model.generate(**prompt, max_new_tokens=100)[0]))\n"
+        f"model = {auto}.from_pretrained(folder)\n"
     )
+
+
+def _pipeline(symbols: Sequence[str]) -> str:
     return (
-        f"# A {machine.kind} machine as a stock {name}\n\n"
-        f"This checkpoint of the unmodified {name} architecture was compiled by softhat from the "
-        "machine in `machine.json`. Every step is a token; `<eos>` says that it halted. Prompt and "
-        f"steps are at most {context - 1:,} tokens, separated by spaces; the tokenizer adds "
-        "`<bos>`.\n\n"
-        f"```python\n{use}```\n\n{more}"
-        "`certificate.json` says for which number formats, and for how many tokens, every token of "
-        "every run is proved right.\n"
+        "from transformers import pipeline\n\n"
+        f'print(pipeline("token-classification", folder)({" ".join(symbols[:3])!r}))\n'
     )
