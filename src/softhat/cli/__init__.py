@@ -111,8 +111,8 @@ def _run(wanted: str | None) -> int:
         tell(_message(error))
     except _UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
-        said = " ".join(error.format_message().split())  # choices come on lines of their own
-        tell(f"error: {said.rstrip('.')}{where}")
+        message = " ".join(error.format_message().split())  # choices come on lines of their own
+        tell(f"error: {message.rstrip('.')}{where}")
     except (KeyboardInterrupt, typer.Abort, _InterruptedError):
         remains = (
             "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
@@ -130,8 +130,8 @@ def _run(wanted: str | None) -> int:
         tell("error: not enough memory")
     except Exception as error:  # a fault of ours: one line, and never exit code 1
         last = traceback.extract_tb(error.__traceback__)[-1]
-        said = traceback.format_exception_only(error)[-1].strip()
-        tell(f"internal error: {said} ({Path(last.filename).name}, line {last.lineno})")
+        message = traceback.format_exception_only(error)[-1].strip()
+        tell(f"internal error: {message} ({Path(last.filename).name}, line {last.lineno})")
     return 2
 
 
@@ -213,15 +213,15 @@ def _not_loaded() -> None:
 
 def _message(error: SofthatError) -> str:
     """One line, and for a formula the text with a caret under the fault."""
-    said = visible(str(error)).replace("\n", " ")
+    message = visible(str(error)).replace("\n", " ")
     if not isinstance(error, FormulaError) or not error.text:
-        return f"error: {said}"
+        return f"error: {message}"
     line, column = error.excerpt()
     shown = "".join(c if c.isprintable() else "?" for c in line)
     before = sum(_columns(c) for c in shown[:column])
     number = error.text.count("\n", 0, error.position) + 1
     where = f" (line {number})" if "\n" in error.text.strip("\n") else ""
-    return f"error: {said}{where}\n  {shown}\n  {' ' * before}^"
+    return f"error: {message}{where}\n  {shown}\n  {' ' * before}^"
 
 
 def _columns(char: str) -> int:

@@ -63,14 +63,14 @@ def warn_if_trivial(formulas: Iterable[Formula], symbols: Sequence[str]) -> None
         large = _over(formula, (*symbols, _fresh(symbols)))
         constant = _constant(small, tuple(symbols))
         if constant is not None and _constant(large, (*symbols, _fresh(symbols))) is None:
-            said = f"{'always' if constant else 'never'} true"
+            reduced = f"{'always' if constant else 'never'} true"
         elif describe(small).temporal_depth < describe(large).temporal_depth:
-            said = f"the same as {small}" if len(str(small)) <= _SHOWN else "a smaller formula"
+            reduced = f"the same as {small}" if len(str(small)) <= _SHOWN else "a smaller formula"
         else:
             continue
         tell_later(
             f"warning: over {' '.join(symbols[:_SHOWN])} alone, which was inferred, "
-            f"{_short(formula)} is {said}: give --alphabet"
+            f"{_short(formula)} is {reduced}: give --alphabet"
         )
 
 

@@ -114,13 +114,13 @@ def _judgement_facts(judged: Judgement) -> list[tuple[str, str]]:
     anywhere = judged.where == "anywhere"
     true, false = ("true in", "false in") if anywhere else ("accepts", "rejects")
     facts = []
-    for name, answer, word, said in (
+    for name, answer, word, shows in (
         ("satisfiable", judged.satisfiable, judged.model, true),
         ("valid", judged.valid, judged.counterexample, false),
     ):
         shown = "not decided" if answer is None else "yes" if answer else "no"
         if word is not None:
-            shown += f": {said} {inputs.show_word(word, _SHOWN_WORD)}"
+            shown += f": {shows} {inputs.show_word(word, _SHOWN_WORD)}"
         elif answer is None:
             shown += f": {judged.reason}"
         facts.append((name, shown))

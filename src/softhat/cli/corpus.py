@@ -137,8 +137,8 @@ def _extract(words: list[str], folder: Path, as_json: bool) -> None:
     source = Path(rest[0]) if len(rest) == 2 else Path()
     extract_model(source, int(rest[-1][:20]), folder)
     facts = model_line(source, int(rest[-1]))
-    said = facts.get("formula") or "a RASP program"
+    formula = facts.get("formula") or "a RASP program"
     if as_json:
         print_json({"folder": str(folder), "corpus": str(source), "id": int(rest[-1])})
         return
-    print_facts([("model", rest[-1]), ("computes", str(said)), ("written to", str(folder))])
+    print_facts([("model", rest[-1]), ("computes", str(formula)), ("written to", str(folder))])

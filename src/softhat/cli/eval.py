@@ -136,8 +136,8 @@ def _tables(formula: Formula, words: list[Word], where: Literal["first", "last"]
             rows.append([to_short(node, 50), *("1" if value else "." for value in row[k])])
         print_table(header, rows)
         verdict = accepted(values[-1][k], where)
-        said = f"{'accepted' if verdict else 'rejected'} (at the {where} position)"
-        say(UNDECIDED if verdict is None else said)
+        sentence = f"{'accepted' if verdict else 'rejected'} (at the {where} position)"
+        say(UNDECIDED if verdict is None else sentence)
 
 
 def _lines(formula: Formula, words: list[Word], where: Literal["first", "last"] | None) -> None:

@@ -92,10 +92,10 @@ def command(
             return
         case "make":
             chosen = questions(version, only or ())
-            said = _make(_given(out, "make", "paper"), version, chosen, jobs, as_json)
+            results = _make(_given(out, "make", "paper"), version, chosen, jobs, as_json)
         case "run":
             places = paper, _given(out, "run", "predictions")
-            said = _run(
+            results = _run(
                 rest, *places, only or (), seed or (0,), repository, sabotage, jobs, as_json
             )
         case "mark":
@@ -107,12 +107,12 @@ def command(
             from softhat.circuits.exam.golden import write_golden
 
             folder = _given(out, "golden", "golden")
-            said = {"golden files": str(folder), "cases": write_golden(folder)}
-    said["seconds"] = round(time.monotonic() - start, 1)
+            results = {"golden files": str(folder), "cases": write_golden(folder)}
+    results["seconds"] = round(time.monotonic() - start, 1)
     if as_json:
-        print_json(said)
+        print_json(results)
     else:
-        print_facts([(name, str(value)) for name, value in said.items()])
+        print_facts([(name, str(value)) for name, value in results.items()])
 
 
 def _check(action: str, rest: list[str]) -> None:
@@ -170,8 +170,8 @@ def _make(folder: Path, version: int, chosen: Any, jobs: int, as_json: bool) -> 
     from softhat.circuits.exam.making import make_paper
 
     with progress(quiet=as_json) as show:
-        said = make_paper(folder, version, chosen, jobs, show)
-    return {"paper": str(folder), "questions": len(said["weights"]), "digest": said["digest"]}
+        written = make_paper(folder, version, chosen, jobs, show)
+    return {"paper": str(folder), "questions": len(written["weights"]), "digest": written["digest"]}
 
 
 def _run(

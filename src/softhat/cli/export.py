@@ -120,16 +120,14 @@ def command(
     chosen = {} if output is None else {"output": output}
     match to:
         case "gpt2":
-            function = _function("gpt2.to_gpt2", "to_gpt2")
-            given = (context, activation, kernel, head, output, margin, disguise, stated)
-            function(read, out, *given)
+            given: Any = (context, activation, kernel, head, output, margin, disguise, stated)
+            _function("gpt2.to_gpt2", "to_gpt2")(read, out, *given)
         case "llama":
-            function = _function("llama.to_llama", "to_llama")
-            said = (context, family, head, positions, kernel, output, margin, disguise, stated)
-            function(read, out, *said)
+            given = (context, family, head, positions, kernel, output, margin, disguise, stated)
+            _function("llama.to_llama", "to_llama")(read, out, *given)
         case "gguf":
-            function = _function("gguf", "to_gguf")
-            function(read, out, context, head, positions or "bits", output, margin)
+            given = (context, head, positions or "bits", output, margin)
+            _function("gguf", "to_gguf")(read, out, *given)
         case "torch":
             _function("torch", "to_torch_file")(read, out)
         case "huggingface":

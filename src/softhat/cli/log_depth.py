@@ -49,10 +49,12 @@ def _read(
 ) -> tuple[DFA, str, str, int | None]:
     marked = _MARKED.fullmatch(argument)
     assert marked is not None  # is_log_depth
-    said, depth = marked["length"], marked["depth"]
-    if said and max_length is not None and int(said) != max_length:
-        raise SofthatError(f"--depth {depth}@{said} and --max-length {max_length} differ: give one")
-    longest = int(said) if said else max_length or (LENGTH if depth == "auto" else None)
+    length, depth = marked["length"], marked["depth"]
+    if length and max_length is not None and int(length) != max_length:
+        raise SofthatError(
+            f"--depth {depth}@{length} and --max-length {max_length} differ: give one"
+        )
+    longest = int(length) if length else max_length or (LENGTH if depth == "auto" else None)
     dfa = read_automaton(marked["mark"], marked["source"], alphabet)
     return dfa, depth, marked["source"] if marked["mark"] == "regex:" else "automaton", longest
 
@@ -108,6 +110,6 @@ def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> 
         "least depth": attained(least_depth(least), len(model.transformer.layers)),
     }
     if as_json:
-        print_json({name.replace(" ", "_"): said for name, said in facts.items()})
+        print_json({name.replace(" ", "_"): fact for name, fact in facts.items()})
     else:
         print_facts(list(facts.items()))

@@ -79,17 +79,17 @@ def read_program(
     path, name = parts["file"], parts["name"]
     if not is_file(path):
         raise SofthatError(f"no such file: {path}")
-    said = _run(path)
-    if name not in said:
-        programs = ", ".join(key for key, value in said.items() if isinstance(value, SOp))
+    defined = _run(path)
+    if name not in defined:
+        programs = ", ".join(key for key, value in defined.items() if isinstance(value, SOp))
         raise SofthatError(f"{path} defines no {name}; its RASP programs: {programs or 'none'}")
-    program = said[name]
+    program = defined[name]
     if callable(program) and not isinstance(program, SOp):
         program = _called(program, f"{path}:{name}")
     if not isinstance(program, SOp):
         raise SofthatError(f"{path}:{name} is no RASP program, but {type(program).__name__}")
-    length = parts["length"] or max_length or said.get("max_length") or LENGTH
-    return AskedProgram(program, _tokens(alphabet, said.get("alphabet")), int(length), path)
+    length = parts["length"] or max_length or defined.get("max_length") or LENGTH
+    return AskedProgram(program, _tokens(alphabet, defined.get("alphabet")), int(length), path)
 
 
 def _run(path: str) -> dict[str, Any]:
@@ -110,11 +110,11 @@ def _called(function: Any, what: str) -> Any:
         raise SofthatError(f"{what} cannot be called without arguments: {error}") from None
 
 
-def _tokens(given: list[str] | None, said: Any) -> list[Any] | None:
+def _tokens(given: list[str] | None, own: Any) -> list[Any] | None:
     """The alphabet of the option, whose names may stand for the file's tokens, or the file's."""
     if given is None:
-        return None if said is None else list(said)
-    by_name = {str(token): token for token in said or ()}
+        return None if own is None else list(own)
+    by_name = {str(token): token for token in own or ()}
     return [by_name.get(name, name) for name in given]
 
 

@@ -42,13 +42,15 @@ def _head(head: SimulatedHead) -> str:
 
 def _format(certificate: SimulationCertificate, dtype: str, length: int) -> str:
     """How far a number format is proved, and what its rounding does at the next length."""
-    said = f"In {dtype} it is proved to length {length:,}" if length else f"In {dtype} no length is"
+    proof = (
+        f"In {dtype} it is proved to length {length:,}" if length else f"In {dtype} no length is"
+    )
     after = certificate.lengths.get(length + 1)
     error = None if after is None else after.error.get(dtype)
     if length == certificate.length:
-        return f"{said}, as in the reals."
+        return f"{proof}, as in the reals."
     if error is None:
-        return f"{said}." if length else f"{said} proved."
+        return f"{proof}." if length else f"{proof} proved."
     bound = "the sign of a value" if certificate.epsilon is None else f"ε = {certificate.epsilon:g}"
     why = f"with rounding the bound at length {length + 1:,} is {error:.3g}, too much for {bound}"
-    return f"{said}: {why}." if length else f"{said} proved: {why}."
+    return f"{claim}: {why}." if length else f"{claim} proved: {why}."

@@ -179,10 +179,10 @@ def _report_values(result: ValueVerification, as_json: bool) -> None:
         return
     facts = _agreement(result, "model and program", "")
     if failure is not None:
-        said = (
+        difference = (
             f"{failure.found!r} instead of {failure.expected!r} at position {failure.position + 1}"
         )
-        facts += [("word", " ".join(map(str, failure.word[:200]))), ("differs", said)]
+        facts += [("word", " ".join(map(str, failure.word[:200]))), ("differs", difference)]
     print_facts(facts)
 
 

@@ -59,8 +59,8 @@ def command(
     if as_json:
         print_json(facts)
     else:
-        said = {key: value for key, value in facts.items() if value is not None}
-        print_facts([(key.replace("_", " "), _shown(value)) for key, value in said.items()])
+        known = {key: value for key, value in facts.items() if value is not None}
+        print_facts([(key.replace("_", " "), _shown(value)) for key, value in known.items()])
     trace = None if as_json and file is None else _trace(entry)
     if file is not None:
         if trace is None:

@@ -13,12 +13,12 @@ def badges(model: Model | None, lengths: Mapping[str, int], void: bool = False) 
     softhat's checker is named where it goes beyond what Coq has checked."""
     if void:
         return []
-    said = []
+    claims = []
     binary32 = None if model is None else machine_checked(model)
     if binary32 is not None:
-        said.append("in the reals, for every length: machine-checked by Coq")
+        claims.append("in the reals, for every length: machine-checked by Coq")
     if binary32:
-        said.append(f"in float32, to length {binary32:,}: machine-checked by Coq")
+        claims.append(f"in float32, to length {binary32:,}: machine-checked by Coq")
     if (length := lengths.get("float32", 0)) > (binary32 or 0):
-        said.append(f"in float32, to length {length:,}: by softhat's checker")
-    return said
+        claims.append(f"in float32, to length {length:,}: by softhat's checker")
+    return claims

@@ -165,10 +165,10 @@ def _constants(formulas: list[Formula]) -> list[Formula]:
     return [formula for formula in formulas if isinstance(formula, nodes.Constant)]
 
 
-def _facts(said: Description) -> str:
-    runs = "runs as a decoder" if said.is_decoder else "needs the whole word"
-    depth = said.temporal_depth
-    return f"{said.fragment}; temporal depth {depth}, {said.size} nodes; {runs}"
+def _facts(facts: Description) -> str:
+    runs = "runs as a decoder" if facts.is_decoder else "needs the whole word"
+    depth = facts.temporal_depth
+    return f"{facts.fragment}; temporal depth {depth}, {facts.size} nodes; {runs}"
 
 
 def bits_of(predicate: Predicate, n: int) -> str:

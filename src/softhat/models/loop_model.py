@@ -66,14 +66,14 @@ class LoopModel(ValueModel):
         """The model of a language."""
         one = rounds(language, symbols, 1)
         before, after = one.states
-        made, held = block(one.program, before.places, after.places, one.heads[0], attention)
+        transformer, held = block(one.program, before.places, after.places, one.heads[0], attention)
         place = dict(zip(after.places, held, strict=True))
         state = State(
             tuple(tuple(place[at] for at in row) for row in after.function),
             tuple(place[at] for at in after.accepts),
             tuple(place[at] for at in after.pointer),
         )
-        return cls(made, state, language)
+        return cls(transformer, state, language)
 
     @classmethod
     def read_rounds(cls, transformer: Transformer, data: Any) -> LoopModel:

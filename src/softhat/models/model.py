@@ -181,5 +181,5 @@ class Model(Answers):
 
     def run(self, word: Word, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
-        said = "; ".join(str(formula) for formula in self.formulas.values())
-        return replace(super().run(word, dtype), title=said)
+        title = "; ".join(str(formula) for formula in self.formulas.values())
+        return replace(super().run(word, dtype), title=title)

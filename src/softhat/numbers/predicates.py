@@ -117,8 +117,8 @@ class Function(Predicate):
 
     def among(self, index: Index, n: int) -> Bools:
         given = (n,) if self.takes_length else ()
-        said = (_said(self.name, self.function, int(i), *given) for i in index)
-        return np.fromiter(said, np.bool_, len(index))
+        values = (_said(self.name, self.function, int(i), *given) for i in index)
+        return np.fromiter(values, np.bool_, len(index))
 
     def to_json(self) -> dict[str, Any]:
         raise SofthatError(

@@ -67,13 +67,13 @@ def stepped(counted: Iterable[tuple[int, Selection]], turns: Sequence[int]) -> F
         size *= len(alternatives)
     if size > MOST_CASES:
         return None
-    said = []
+    ways = []
     for chosen in product(*(alternatives or [] for alternatives in cases)):
         total: Term = nodes.Integer(0)
         for (a, _), (_, count) in zip(weighted, chosen, strict=True):
             total = nodes.Sum(total, a * count)
-        said.append(nodes.all_of([*(when for when, _ in chosen), _turned(total, turns)]))
-    return nodes.any_of(said)
+        ways.append(nodes.all_of([*(when for when, _ in chosen), _turned(total, turns)]))
+    return nodes.any_of(ways)
 
 
 def digit(signal: PositionBit) -> Formula | None:

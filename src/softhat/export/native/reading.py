@@ -8,14 +8,14 @@ what they have to be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.ahat.simulation.simulation import VALUE
+from softhat.ahat.simulation.simulation import VALUE, Simulation
 from softhat.export.certificates import digest_of
 from softhat.export.closed import AGAIN, check_files, check_sources, check_tensors, choice
 from softhat.export.native.token_classifier import (
@@ -38,7 +38,9 @@ from softhat.export.simulations import SOURCE, exported_simulation
 from softhat.export.tokenizer import tokenizer_documents, vocabulary
 from softhat.export.torch import sources, state, torch_config
 from softhat.io.errors import SofthatError
-from softhat.io.files import read_bytes, read_json, read_tensors, read_text
+from softhat.io.files import parse_json, read_bytes, read_tensors, read_text
+from softhat.logic.syntax.nodes import Formula
+from softhat.models.folders import PREDICATES, formulas_in, predicates_in
 from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -120,21 +122,43 @@ def read_huggingface(folder: Path, config: dict[str, Any]) -> Export:
 
 
 def _native(kind: str, folder: Path, t: weights.Transformer, stored: str) -> Export:
+    def text(name: str) -> str | None:
+        path = folder / name
+        return read_text(path, inside=folder) if path.exists() else None
+
     digest = digest_of(read_bytes(folder / WEIGHTS, inside=folder, most=1 << 33))
-    if (folder / RASP).exists():
-        program = ValueModel.read(t, read_json(folder / RASP, inside=folder))
-        return Export(kind, folder, digest, stated_in(folder), {}, program, None)
-    if (folder / LANGUAGE).exists():
-        loop = LoopModel.read_rounds(t, read_json(folder / LANGUAGE, inside=folder))
-        return Export(kind, folder, digest, stated_in(folder), {}, loop, None)
-    if (folder / SOURCE).exists():
-        stated, source = stated_in(folder), read_text(folder / SOURCE, inside=folder)
-        simulation = exported_simulation(t, source, stated, stored, str(folder))
-        return Export(kind, folder, digest, stated, {}, simulation, None, stored)
-    formulas = formulas_of(folder, t.symbols, t.propositional)
-    if tuple(formulas) != t.outputs:
-        raise SofthatError(f"{folder}: formula.txt and the weights have different outputs")
-    return Export(kind, folder, digest, stated_in(folder), formulas, Model(t, formulas), None)
+    return native_export(kind, folder, digest, stated_in(folder), t, stored, text)
+
+
+def native_export(
+    kind: str,
+    path: Path,
+    digest: str,
+    stated: dict[str, Any],
+    t: weights.Transformer,
+    stored: str,
+    text: Callable[[str], str | None],
+) -> Export:
+    """The export whose weights these are. What they are claimed to compute is a `text` beside them,
+    by the name of its file: a RASP program, a regular language, an AHAT or formulas."""
+    formulas: dict[str, Formula] = {}
+    held: Model | ValueModel | Simulation
+    if (program := text(RASP)) is not None:
+        held = ValueModel.read(t, parse_json(program, f"{path}: {RASP}"))
+    elif (language := text(LANGUAGE)) is not None:
+        held = LoopModel.read_rounds(t, parse_json(language, f"{path}: {LANGUAGE}"))
+    elif (source := text(SOURCE)) is not None:
+        held = exported_simulation(t, source, stated, stored, str(path))
+    else:
+        listed, lines = text(PREDICATES), text("formula.txt")
+        if lines is None:
+            raise SofthatError(f"{path} does not say what it computes: {AGAIN}")
+        document = [] if listed is None else parse_json(listed, f"{path}: {PREDICATES}")
+        formulas = formulas_in(lines, t.symbols, t.propositional, predicates_in(document))
+        if tuple(formulas) != t.outputs:
+            raise SofthatError(f"{path}: formula.txt and the weights have different outputs")
+        held = Model(t, formulas)
+    return Export(kind, path, digest, stated, formulas, held, None, stored)
 
 
 def _beside(export: Export) -> tuple[str, ...]:

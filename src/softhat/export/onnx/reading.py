@@ -10,6 +10,7 @@ not compared so: no runtime reads them, and they are a closed list too.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,13 @@ from numpy.typing import NDArray
 
 from softhat.export.certificates import digest_of
 from softhat.export.closed import check_document
-from softhat.export.native.reading import transformer_from
+from softhat.export.native.reading import native_export, transformer_from
 from softhat.export.onnx.model import graph_of
 from softhat.export.onnx.to_onnx import model_of
-from softhat.export.reading import RASP, Export, check_symbols
-from softhat.export.simulations import SOURCE, exported_simulation
+from softhat.export.reading import Export, check_symbols
 from softhat.export.torch import architecture
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import parse_json, read_bytes, read_json
-from softhat.models.folders import formulas_in, predicates_in
-from softhat.models.loop_model import LANGUAGE, LoopModel
-from softhat.models.model import Model
-from softhat.models.value_model import ValueModel
 from softhat.transformer.weights import Transformer
 
 MOST_WEIGHTS = 1 << 24
@@ -61,25 +57,11 @@ def read_onnx(path: Path) -> Export:
     transformer = _transformer(read, shape, symbols, outputs, number)
     beside = path.parent / f"{path.stem}.certificate.json"
     stated = read_json(beside) if beside.exists() else _fact(facts, "certificate", "{}")
-    if RASP in facts:
-        program = ValueModel.read(transformer, _fact(facts, RASP))
-        _check_metadata(path, read, transformer, shape, {RASP})
-        return Export("onnx", path, digest_of(data), stated, {}, program, None)
-    if LANGUAGE in facts:
-        loop = LoopModel.read_rounds(transformer, _fact(facts, LANGUAGE))
-        _check_metadata(path, read, transformer, shape, {LANGUAGE})
-        return Export("onnx", path, digest_of(data), stated, {}, loop, None)
-    if SOURCE in facts:
-        simulation = exported_simulation(transformer, facts[SOURCE], stated, number.name, str(path))
-        _check_metadata(path, read, transformer, shape, {SOURCE})
-        return Export("onnx", path, digest_of(data), stated, {}, simulation, None, number.name)
-    predicates = predicates_in(_fact(facts, "predicates.json", "[]"))
-    formulas = formulas_in(facts["formula.txt"], symbols, transformer.propositional, predicates)
-    if tuple(formulas) != transformer.outputs:
-        raise SofthatError(f"{path}: formula.txt and the graph have different outputs")
-    _check_metadata(path, read, transformer, shape, {"formula.txt", "predicates.json"})
-    model = Model(transformer, formulas)
-    return Export("onnx", path, digest_of(data), stated, formulas, model, None)
+    digest = digest_of(data)
+    export = native_export("onnx", path, digest, stated, transformer, number.name, facts.get)
+    assert export.model is not None
+    _check_metadata(path, read, transformer, shape, export.model.meaning())
+    return export
 
 
 def _fact(facts: dict[str, str], name: str, default: str | None = None) -> Any:
@@ -96,7 +78,7 @@ def _names(facts: dict[str, str], name: str) -> tuple[str, ...]:
 
 
 def _check_metadata(
-    path: Path, read: Any, t: Transformer, shape: dict[str, Any], meaning: set[str]
+    path: Path, read: Any, t: Transformer, shape: dict[str, Any], meaning: Iterable[str]
 ) -> None:
     """Metadata say what the weights are claimed to compute, and which architecture they have."""
     keys = [entry.key for entry in read.metadata_props]

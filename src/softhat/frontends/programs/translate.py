@@ -153,14 +153,14 @@ class _ProgramTranslation:
             case syntax.AtomExpression(_, _, _, "i") | syntax.IsMod(_, "i", _, _):
                 return self.formula(node, "i", {})
             case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">", left, right):
-                said = _variables(left) | _variables(right)
-                if "i" in said and "j" in said:
+                named = _variables(left) | _variables(right)
+                if "i" in named and "j" in named:
                     raise self.fault(
                         "this compares numbers at i with numbers at j: attention looks for "
                         "Booleans, so compare with a constant or define P(i) := … first",
                         node,
                     )
-                if "i" in said:
+                if "i" in named:
                     return self.formula(node, "i", {})
         return None
 
@@ -267,14 +267,14 @@ class _ProgramTranslation:
         together: dict[tuple[Formula, ...], list[Formula]] = {}
         for here, truths in product(values, product((True, False), repeat=len(free))):
             given: dict[Formula, bool] = {**fixed, **dict(zip(free, truths, strict=True))}
-            said = [atom if given[atom] else negated(atom) for atom in free]
+            parts = [atom if given[atom] else negated(atom) for atom in free]
             if here is None:
-                said += [negated(nodes.Symbol(symbol)) for symbol in symbols]
+                parts += [negated(nodes.Symbol(symbol)) for symbol in symbols]
             else:
                 given[nodes.Symbol(here)] = True
-                said.append(nodes.Symbol(here))
+                parts.append(nodes.Symbol(here))
             left = tuple(self.formula(body, "j", given) for body in bodies)
-            together.setdefault(left, []).append(all_of(said))
+            together.setdefault(left, []).append(all_of(parts))
         if len(together) == 1:
             yield TRUE, next(iter(together))
             return

@@ -27,8 +27,8 @@ class ClassPlace(NamedTuple):
     start: int
     whole: str
 
-    def fault(self, said: str, at: int = 0) -> FormulaError:
-        return FormulaError(said, self.start + at, self.whole)
+    def fault(self, message: str, at: int = 0) -> FormulaError:
+        return FormulaError(message, self.start + at, self.whole)
 
 
 def members(place: ClassPlace, alphabet: tuple[str, ...] | None) -> list[str]:

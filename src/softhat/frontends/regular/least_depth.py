@@ -76,11 +76,11 @@ def attained(known: LeastDepth, layers: int) -> str:
 
 
 def _text(depth: int, is_exact: bool, words: tuple[Word, Word] | None) -> str:
-    said = f"{depth}" if is_exact else f"at least {depth}"
+    bound = f"{depth}" if is_exact else f"at least {depth}"
     if words is None:
-        return said
+        return bound
     apart = " and ".join(" ".join(word[:20]) + (" …" if len(word) > 20 else "") for word in words)
-    return f"{said}: depth {depth - 1} cannot tell {apart} apart"
+    return f"{bound}: depth {depth - 1} cannot tell {apart} apart"
 
 
 class _Types:

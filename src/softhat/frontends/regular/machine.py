@@ -129,8 +129,8 @@ def _quotient(machine: StateMachine, leader: list[int]) -> StateMachine:
         for k in range(len(machine.letters)):
             ends = [to for x in inside if (to := machine.step[x][k]) is not None]
             edges.append(place[leader[ends[0]]] if ends else None)
-            said = [reply for x in inside if (reply := machine.answer[x][k]) is not None]
-            answers.append(said[0] if said else None)
+            replies = [reply for x in inside if (reply := machine.answer[x][k]) is not None]
+            answers.append(replies[0] if replies else None)
         step.append(tuple(edges))
         answer.append(tuple(answers))
     return StateMachine(machine.letters, machine.modulus, tuple(step), tuple(answer))

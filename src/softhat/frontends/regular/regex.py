@@ -151,30 +151,30 @@ def _explain(text: str, error: UnexpectedInput) -> FormulaError:
     char = text[at]
     before = text[:at].rstrip()
     if char in "'\"":
-        said = f"the quote {char} is not closed: write \\{char} for the symbol {char}"
+        why = f"the quote {char} is not closed: write \\{char} for the symbol {char}"
     elif char == "\\":
         after = text[at + 1 : at + 2]
         ends = "a backslash at the end: write \\\\ for the symbol \\"
-        said = no_such_escape(after) if after else ends
+        why = no_such_escape(after) if after else ends
     elif char == "[":
-        said = "the class is empty or not closed: write [ab], or \\[ for the symbol ["
+        why = "the class is empty or not closed: write [ab], or \\[ for the symbol ["
     elif char == "{":
-        said = "a repetition is written {3}, {2,} or {2,5}; the symbol { is written \\{"
+        why = "a repetition is written {3}, {2,} or {2,5}; the symbol { is written \\{"
     elif char in "]}":
-        said = f"{char} closes nothing: the symbol {char} is written \\{char}"
+        why = f"{char} closes nothing: the symbol {char} is written \\{char}"
     elif char in "*+?" and len(before) > 1 and "~" in before[-4:]:
-        said = f"~ with {char} can be read in two ways: write ~(x{char}) or (~x){char}"
+        why = f"~ with {char} can be read in two ways: write ~(x{char}) or (~x){char}"
     elif char in "*+?":
-        said = f"{char} stands after what it repeats; a symbol is written \\{char}"
+        why = f"{char} stands after what it repeats; a symbol is written \\{char}"
     elif char in "|&":
-        said = (
+        why = (
             f"{char} joins two expressions; () is the empty word, and a symbol is written \\{char}"
         )
     elif char == ")":
-        said = "this parenthesis closes nothing, or too early: () is the empty word"
+        why = "this parenthesis closes nothing, or too early: () is the empty word"
     else:
-        said = f"{char} cannot stand here"
-    return FormulaError(said, at, text)
+        why = f"{char} cannot stand here"
+    return FormulaError(why, at, text)
 
 
 class _Piece(NamedTuple):

@@ -221,8 +221,8 @@ def _formula(dfa: DFA, modulus: int) -> Formula:
     trouble = ""
     for lost, won in ((True, False), (False, False), (False, True), (True, True)):
         machine = to_machine(dfa, modulus, lost, won)
-        said = {answer for row in machine.answer for answer in row}
-        if (lost and "lost" not in said) or (won and "won" not in said):
+        answers = {answer for row in machine.answer for answer in row}
+        if (lost and "lost" not in answers) or (won and "won" not in answers):
             continue
         machine = reduced(machine)
         try:

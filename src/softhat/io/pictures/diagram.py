@@ -42,9 +42,9 @@ def diagram_figure(
             arrowprops={**style, "connectionstyle": f"arc3,rad={-bend}"},
         )
     for name, (left, height) in place.items():
-        said = "\n".join(textwrap.wrap(texts.get(name, name), _WRAP)[:3])
+        shown = "\n".join(textwrap.wrap(texts.get(name, name), _WRAP)[:3])
         box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": colour[name]}
-        axes.text(left, height, said, ha="center", va="center", fontsize=6.5, bbox=box)
+        axes.text(left, height, shown, ha="center", va="center", fontsize=6.5, bbox=box)
     axes.set_xlim(-1.2, (len(columns) - 1) * _STEP + 1.2)
     axes.set_ylim(-most / 2 - 0.2, most / 2 + 0.2)
     if title:

@@ -366,6 +366,6 @@ def _never_between_at_the_edge(
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         return instead[node] if node in instead else rebuild(node, below)
 
-    said = fold(plain, step) if instead else plain
-    assert isinstance(said, Formula)
-    return said
+    result = fold(plain, step) if instead else plain
+    assert isinstance(result, Formula)
+    return result

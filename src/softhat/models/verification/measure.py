@@ -173,11 +173,11 @@ class Meter:
             for stretches in zip(*(tree.grow(letters) for tree in trees), strict=True):
                 yield self._apart([stream for _, stream in stretches])
 
-    def _apart(self, said: list[Array]) -> tuple[Array, Array]:
+    def _apart(self, streams: list[Array]) -> tuple[Array, Array]:
         """Each head's largest leak in the format and in float64, for the last residual streams
         (coordinates, columns) of hard attention, in the format and in float64."""
         added = len(self._soft.owner)
-        hard, *soft = (np.asarray(stream[len(stream) - added :], np.float64) for stream in said)
+        hard, *soft = (np.asarray(stream[len(stream) - added :], np.float64) for stream in streams)
         leaks = [self._by_head(np.abs(x - hard).max(axis=1)[None])[0] for x in soft]
         return leaks[0], leaks[-1]
 

@@ -167,10 +167,10 @@ class Trees:
 
     def _tree(self, block: TreeBlock, settled: bool) -> tuple[Tree, list[list[int]]]:
         """A tree for the block, and the levels by which it has to grow."""
-        kept, self._kept = self._kept, None
-        if settled and not block.fixed and kept is not None and kept.length == block.n - 1:
-            kept.lengthen(self.table, block.n)
-            return kept, block.levels()[-1:]
+        tree, self._kept = self._kept, None
+        if settled and not block.fixed and tree is not None and tree.length == block.n - 1:
+            tree.lengthen(self.table, block.n)
+            return tree, block.levels()[-1:]
         return Tree(self.ready, self.table, block.root_words, block.n), block.levels()
 
     def _roots(self, tree: Tree, truths: list[Array]) -> Iterator[Checked]:
