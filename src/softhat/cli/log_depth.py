@@ -49,12 +49,12 @@ def _read(
 ) -> tuple[DFA, str, str, int | None]:
     marked = _MARKED.fullmatch(argument)
     assert marked is not None  # is_log_depth
-    length, depth = marked["length"], marked["depth"]
-    if length and max_length is not None and int(length) != max_length:
+    given, depth = marked["length"], marked["depth"]
+    if given and max_length is not None and int(given) != max_length:
         raise SofthatError(
-            f"--depth {depth}@{length} and --max-length {max_length} differ: give one"
+            f"--depth {depth}@{given} and --max-length {max_length} differ: give one"
         )
-    longest = int(length) if length else max_length or (LENGTH if depth == "auto" else None)
+    longest = int(given) if given else max_length or (LENGTH if depth == "auto" else None)
     dfa = read_automaton(marked["mark"], marked["source"], alphabet)
     return dfa, depth, marked["source"] if marked["mark"] == "regex:" else "automaton", longest
 

@@ -53,4 +53,4 @@ def _format(certificate: SimulationCertificate, dtype: str, length: int) -> str:
         return f"{proof}." if length else f"{proof} proved."
     bound = "the sign of a value" if certificate.epsilon is None else f"ε = {certificate.epsilon:g}"
     why = f"with rounding the bound at length {length + 1:,} is {error:.3g}, too much for {bound}"
-    return f"{claim}: {why}." if length else f"{claim} proved: {why}."
+    return f"{proof}: {why}." if length else f"{proof} proved: {why}."
