@@ -42,15 +42,14 @@ def _head(head: SimulatedHead) -> str:
 
 def _format(certificate: SimulationCertificate, dtype: str, length: int) -> str:
     """How far a number format is proved, and what its rounding does at the next length."""
-    proof = (
-        f"In {dtype} it is proved to length {length:,}" if length else f"In {dtype} no length is"
-    )
+    reached = f"it is proved to length {length:,}" if length else "no length is proved"
+    proof = f"In {dtype} {reached}"
     after = certificate.lengths.get(length + 1)
     error = None if after is None else after.error.get(dtype)
     if length == certificate.length:
         return f"{proof}, as in the reals."
     if error is None:
-        return f"{proof}." if length else f"{proof} proved."
+        return f"{proof}."
     bound = "the sign of a value" if certificate.epsilon is None else f"ε = {certificate.epsilon:g}"
     why = f"with rounding the bound at length {length + 1:,} is {error:.3g}, too much for {bound}"
-    return f"{proof}: {why}." if length else f"{proof} proved: {why}."
+    return f"{proof}: {why}."

@@ -92,6 +92,8 @@ def command(
         target = None if decide else epsilon
         note = partial(show, "simulating", 0, None)
         interrupted = False
+        # Ctrl-C may come while temperatures are chosen, or while floats are certified: either way
+        # what is proved by then is a simulation, which is written.
         try:
             simulation = simulate(source, max_length, target, snap, note, dtype)
         except Interrupted as early:

@@ -21,6 +21,7 @@ from softhat.models.zoo.machines import MachineEntry, machines
 from softhat.models.zoo.references import REFERENCES
 
 _TITLE = 56
+"""Characters of a title in the list."""
 EPSILON = 1e-3
 """How far softmax may be from hard attention in what is shown."""
 

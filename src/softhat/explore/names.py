@@ -86,7 +86,12 @@ def _gallery() -> tuple[Offer, ...]:
     from softhat.ahat.gallery import GALLERY
 
     return tuple(
-        Offer(name, name, word_over(make().alphabet), title=_first_line(make.__doc__))
+        Offer(
+            name,
+            name,
+            word_over(make().alphabet),
+            title=(make.__doc__ or "").partition("\n")[0].rstrip("."),
+        )
         for name, make in GALLERY.items()
     )
 
@@ -112,7 +117,3 @@ def word_over(alphabet: Iterable[str], propositional: bool = False) -> str:
     if propositional:
         return " ".join(["{}", *(f"{{{name}}}" for name in symbols), "{}"])
     return ("" if all(len(symbol) == 1 for symbol in symbols) else " ").join(2 * symbols)
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().splitlines()[0].rstrip(".") if text else ""

@@ -5,8 +5,11 @@ Each is a function of positions 1..n, an array, and of n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import accumulate, count, takewhile
+from math import isqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -26,15 +29,16 @@ def _prime(index: Index, n: int) -> Bools:
     largest = int(index.max(initial=0))
     if largest < 1 << 26:
         size = 1 << max(largest, 1 << 12).bit_length()
-        return _sieve(size)[np.maximum(index, 0)]
+        return sieve(size)[np.maximum(index, 0)]
     return np.fromiter((_is_prime(int(i)) for i in index), np.bool_, len(index))
 
 
-@lru_cache(maxsize=4)
-def _sieve(size: int) -> Bools:
+@lru_cache(maxsize=8)
+def sieve(size: int) -> Bools:
+    """Which of the numbers below `size` are prime (Eratosthenes)."""
     prime = np.ones(size, np.bool_)
     prime[:2] = False
-    for p in range(2, int(size**0.5) + 1):
+    for p in range(2, isqrt(size) + 1):
         if prime[p]:
             prime[p * p :: p] = False
     return prime
@@ -59,23 +63,18 @@ def _is_prime(i: int) -> bool:
     return True
 
 
-def _member(grow: Callable[[int, int], int]) -> Callable[[Index, int], Bools]:
-    """The numbers 1 = m_1 <= m_2 …, where m_{k+1} is `grow(k, m_k)`, that 63 bits hold."""
-    members = [1]
-    while (following := grow(len(members), members[-1])) < 1 << 62:
-        members.append(following)
-    known = np.array(sorted(set(members)), np.int64)
-    return lambda index, n: np.isin(index, known)
+def _among(growing: Iterable[int]) -> Callable[[Index, int], Bools]:
+    """The set of growing numbers, as far as positions reach: they are below 2^62."""
+    members = np.array(list(takewhile(lambda member: member < 1 << 62, growing)), np.int64)
+    return lambda index, n: np.isin(index, members)
 
 
-def _fibonacci() -> Callable[[Index, int], Bools]:
-    before = [1]
-
-    def grow(_: int, last: int) -> int:
-        before.append(last)
-        return before[-1] + before[-2]
-
-    return _member(grow)
+def _fibonacci() -> Iterator[int]:
+    """1, 2, 3, 5, 8, …"""
+    here, following = 1, 2
+    while True:
+        yield here
+        here, following = following, here + following
 
 
 BUILT_IN: dict[str, Callable[[Index, int], Bools]] = {
@@ -83,8 +82,8 @@ BUILT_IN: dict[str, Callable[[Index, int], Bools]] = {
     "square": _square,
     "triangular": lambda index, n: _square(8 * np.minimum(index, 1 << 58) + 1, n),
     "power2": lambda index, n: (index > 0) & (index & (index - 1) == 0),
-    "fibonacci": _fibonacci(),
-    "factorial": _member(lambda k, last: last * (k + 1)),
+    "fibonacci": _among(_fibonacci()),
+    "factorial": _among(accumulate(count(1), operator.mul)),
     "middle": lambda index, n: (2 * index == n) | (2 * index == n + 1),
 }
 """Where positions 1..n belong; what is said of other numbers does not matter."""

@@ -33,7 +33,7 @@ _SIZES: dict[heads.Range, Term] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SignalMeaning:
     """A bit is where `formula` holds. A mean is `term` divided by `over`, and has no formula."""
 
     formula: Formula | None = None
@@ -45,7 +45,7 @@ class Said:
 class Meanings:
     """What the signals of a program say, in their order, and the definitions of long formulas."""
 
-    of: tuple[Said, ...]
+    of: tuple[SignalMeaning, ...]
     definitions: tuple[str, ...]
 
     def formula(self, literal: Literal) -> Formula | None:
@@ -57,19 +57,12 @@ class Meanings:
 
     def total(self, terms: Iterable[tuple[int, int]], constant: int) -> Term | None:
         """Σ a·(how often signal a held so far) + constant; signal -1 is true."""
-        counts: list[tuple[int, Term]] = []
-        for a, at in terms:
-            formula = self.formula(Literal(at, True))
-            if formula is None:
-                return None
-            counts.append((a, _count("past", formula)))
-        return added(counts, constant)
+        counts = _counted("past", ((a, self.formula(Literal(at, True))) for a, at in terms))
+        return None if counts is None else added(counts, constant)
 
     def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
         """That all literals hold."""
-        formulas = [self.formula(literal) for literal in literals]
-        known = [formula for formula in formulas if formula is not None]
-        return nodes.all_of(known) if len(known) == len(formulas) else None
+        return _conjunction(map(self.formula, literals))
 
 
 def meanings(program: Program) -> Meanings:
@@ -96,9 +89,11 @@ def negation(formula: Formula) -> Formula:
 
 
 class _MeaningReading:
+    """Reads the signals in order: what a signal says is made of what earlier ones say."""
+
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.said: list[Said] = []
+        self.read: list[SignalMeaning] = []
         self.size: list[int] = []
         self.definitions: list[str] = []
         self.short: dict[int, Formula] = {}
@@ -109,19 +104,19 @@ class _MeaningReading:
         for at, signal in enumerate(self.program.signals):
             if isinstance(signal, heads.Average):
                 term = self.sum(signal)
-                self.said.append(Said(term=term, over=_SIZES[signal.range]))
+                self.read.append(SignalMeaning(term=term, over=_SIZES[signal.range]))
             else:
-                self.said.append(Said(formula=self.formula(signal)))
-            self.size.append(1 + sum(self.used_size(read) for read in reads(signal)))
+                self.read.append(SignalMeaning(formula=self.formula(signal)))
+            self.size.append(1 + sum(self.used_size(source) for source in reads(signal)))
             self.name(at)
-        return Meanings(tuple(self.said), tuple(self.definitions))
+        return Meanings(tuple(self.read), tuple(self.definitions))
 
     def used_size(self, at: int) -> int:
         return 1 if at in self.short else self.size[at]
 
     def name(self, at: int) -> None:
         """Give a long formula a name for those that follow."""
-        formula = self.said[at].formula
+        formula = self.read[at].formula
         if formula is None or self.size[at] <= LONG:
             return
         number = len(self.definitions) + 1
@@ -134,7 +129,7 @@ class _MeaningReading:
     def literal(self, literal: Literal) -> Formula | None:
         if literal.signal < 0:
             return TRUE if literal.positive else FALSE
-        formula = self.short.get(literal.signal, self.said[literal.signal].formula)
+        formula = self.short.get(literal.signal, self.read[literal.signal].formula)
         if formula is None or literal.positive:
             return formula
         signal = self.program.signals[literal.signal]
@@ -145,9 +140,7 @@ class _MeaningReading:
         return negation(formula)
 
     def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
-        formulas = [self.literal(literal) for literal in literals]
-        known = [formula for formula in formulas if formula is not None]
-        return nodes.all_of(known) if len(known) == len(formulas) else None
+        return _conjunction(map(self.literal, literals))
 
     def formula(self, signal: Signal) -> Formula | None:
         match signal:
@@ -203,23 +196,18 @@ class _MeaningReading:
         keys: tuple[Literal, ...],
         value: Literal,
     ) -> Formula | None:
-        """`last[value | bad = false, key = query, …]`."""
-        read = [self.literal(literal) for literal in (value, bad, *keys, *queries)]
-        parts = [part for part in read if part is not None]
-        if len(parts) < len(read):
+        """`last[value | bad = false, key = query, …]`: value at the last j without bad whose keys
+        are the queries here."""
+        parts = _known(map(self.literal, (value, bad, *keys, *queries)))
+        if parts is None:
             return None
         answer, ruled, *codes = parts
         digits = list(zip(codes[: len(keys)], codes[len(keys) :], strict=True))
         return nodes.recall(answer, *([] if ruled == FALSE else [(ruled, FALSE)]), *digits)
 
     def counted(self, average: heads.Average) -> list[tuple[int, Term]] | None:
-        terms: list[tuple[int, Term]] = []
-        for a, read in average.terms:
-            formula = self.literal(Literal(read, True))
-            if formula is None:
-                return None
-            terms.append((a, _count(average.range, formula)))
-        return terms
+        terms = ((a, self.literal(Literal(source, True))) for a, source in average.terms)
+        return _counted(average.range, terms)
 
     def sum(self, average: heads.Average) -> Term | None:
         terms = self.counted(average)
@@ -265,11 +253,37 @@ def _at_least(terms: Iterable[tuple[int, Term]], threshold: int) -> Formula:
     return nodes.Comparison(left, ">=", right)
 
 
+def _known(formulas: Iterable[Formula | None]) -> list[Formula] | None:
+    """The formulas, if none is missing: what is made of a signal that no formula expresses has no
+    formula either."""
+    known = []
+    for formula in formulas:
+        if formula is None:
+            return None
+        known.append(formula)
+    return known
+
+
+def _conjunction(formulas: Iterable[Formula | None]) -> Formula | None:
+    known = _known(formulas)
+    return None if known is None else nodes.all_of(known)
+
+
 def _disjunction(formulas: Iterable[Formula | None]) -> Formula | None:
-    """`f | g | …`; None where one of them is not known."""
-    parts = list(formulas)
-    known = [formula for formula in parts if formula is not None]
-    return nodes.any_of(known) if len(known) == len(parts) else None
+    known = _known(formulas)
+    return None if known is None else nodes.any_of(known)
+
+
+def _counted(
+    over: heads.Range, terms: Iterable[tuple[int, Formula | None]]
+) -> list[tuple[int, Term]] | None:
+    """Coefficients and how often formulas hold in a range, if all are known."""
+    counts: list[tuple[int, Term]] = []
+    for a, formula in terms:
+        if formula is None:
+            return None
+        counts.append((a, _count(over, formula)))
+    return counts
 
 
 def _count(over: heads.Range, formula: Formula) -> Term:

@@ -1,9 +1,14 @@
-"""From one kind of knowledge about an s-op to another."""
+"""What is known of an s-op (`values`), in another form: as a number by cases, or by categories.
+
+`quantity_of` is for arithmetic, `to_categories` for tables and selectors: a bit for each value. A
+form that would need too many cases or values is refused, with what to do instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
+from typing import Any
 
 from softhat.frontends.rasp.changes import affine_values, changing, fitted_line, plain, positions_of
 from softhat.frontends.rasp.operations import Value
@@ -62,18 +67,15 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
         case Categories():
             return known
         case Counted():
-            values = {tagged(v): v for _, table in known.tables for v in table if v is not None}
+            values = _values_of(known)
             if len(values) > most:
                 raise shop.fault(
                     f"{len(values):,} values of a count; {most:,} are the most: map it to "
                     "fewer values, or compile to a shorter max_length"
                 )
-
-            def equal(tag: Hashable, value: Value) -> bool:
-                return bool(tagged(value) == tag)
-
             pairs = [
-                (value, shop.where(known, partial(equal, tag))) for tag, value in values.items()
+                (value, shop.where(known, partial(_is_among, frozenset([tag]))))
+                for tag, value in values.items()
             ]
             whole = all(v is not None for _, table in known.tables for v in table)
             total = whole and shop.either(when for when, _ in known.tables) == TRUE
@@ -96,6 +98,7 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
 
 
 def union(shop: Workshop, guarded: list[tuple[Literal, Known]]) -> Categories:
+    """The categories that are there where the bit beside them holds; no two bits hold at once."""
     pairs: list[tuple[Value, Literal]] = []
     total = shop.either(bit for bit, _ in guarded) == TRUE
     for bit, known in guarded:
@@ -112,8 +115,7 @@ def alike(shop: Workshop, known: Joint) -> list[tuple[Literal, list[Value]]]:
     places = [plain(value) for value in affine_values(shop, known.place)]
     base = known.base
     if isinstance(base, Counted):
-        listed = {tagged(v): v for _, table in base.tables for v in table if v is not None}
-        values = list(listed.values())
+        values = list(_values_of(base).values())
     else:
         values = list(base.values)
     together: dict[Hashable, list[Value]] = {}
@@ -127,6 +129,11 @@ def alike(shop: Workshop, known: Joint) -> list[tuple[Literal, list[Value]]]:
         (shop.where(base, partial(_is_among, frozenset(map(tagged, group)))), group)
         for group in together.values()
     ]
+
+
+def _values_of(known: Counted) -> dict[Any, Value]:
+    """The values of a count's tables, by their tags."""
+    return {tagged(v): v for _, table in known.tables for v in table if v is not None}
 
 
 def _is_among(tags: frozenset[Hashable], value: Value) -> bool:
@@ -146,4 +153,5 @@ def line_of(shop: Workshop, known: Joint) -> Quantity | None:
 
 
 def always_defined(shop: Workshop, x: Quantity) -> bool:
+    """Does one of the cases hold at every position?"""
     return shop.either(case.when for case in x.cases) == TRUE

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import (
-    Binary,
-    BinaryWindow,
-    Counting,
-    Formula,
-    Node,
-    Term,
-    Unary,
-    UnaryWindow,
-)
 
-PREFIX: dict[str, type[Unary]] = {
+PREFIX: dict[str, type[nodes.Unary]] = {
     "!": nodes.Not,
     "Y": nodes.Yesterday,
     "Z": nodes.WeakYesterday,
@@ -25,7 +15,7 @@ PREFIX: dict[str, type[Unary]] = {
     "F": nodes.Eventually,
     "G": nodes.Always,
 }
-TEMPORAL: dict[str, type[Binary]] = {
+TEMPORAL: dict[str, type[nodes.Binary]] = {
     "S": nodes.Since,
     "T": nodes.Triggered,
     "U": nodes.Until,
@@ -34,39 +24,39 @@ TEMPORAL: dict[str, type[Binary]] = {
     "M": nodes.StrongRelease,
 }
 """Between two operands, all on one level."""
-CONNECTIVES: dict[str, type[Binary]] = {
+CONNECTIVES: dict[str, type[nodes.Binary]] = {
     "&": nodes.And,
     "|": nodes.Or,
     "xor": nodes.Xor,
     "->": nodes.Implies,
     "<->": nodes.Iff,
 }
-WINDOWS: dict[str, type[UnaryWindow]] = {
+WINDOWS: dict[str, type[nodes.UnaryWindow]] = {
     "O": nodes.OnceWithin,
     "H": nodes.HistoricallyWithin,
     "F": nodes.EventuallyWithin,
     "G": nodes.AlwaysWithin,
 }
 """Operators that take bounds, before one operand."""
-TEMPORAL_WINDOWS: dict[str, type[BinaryWindow]] = {
+TEMPORAL_WINDOWS: dict[str, type[nodes.BinaryWindow]] = {
     "S": nodes.SinceWithin,
     "U": nodes.UntilWithin,
 }
 """The same between two operands."""
-COUNTS: dict[str, type[Counting]] = {
+COUNTS: dict[str, type[nodes.Counting]] = {
     "#": nodes.Count,
     "#>": nodes.CountFuture,
     "#*": nodes.CountAll,
 }
-CONSTANTS: dict[str, Formula] = {
+CONSTANTS: dict[str, nodes.Formula] = {
     "true": nodes.TRUE,
     "false": nodes.FALSE,
     "first": nodes.FIRST,
     "last": nodes.LAST,
 }
-VARIABLES: dict[str, Term] = {"i": nodes.position, "n": nodes.length}
+VARIABLES: dict[str, nodes.Term] = {"i": nodes.position, "n": nodes.length}
 
-SIGNS: dict[type[Node], str] = {
+SIGNS: dict[type[nodes.Node], str] = {
     **{kind: sign for sign, kind in (PREFIX | TEMPORAL | CONNECTIVES | COUNTS).items()},
     **{kind: sign for sign, kind in (WINDOWS | TEMPORAL_WINDOWS).items()},
     nodes.First: "first",

@@ -8,6 +8,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from softhat.numbers.arithmetic_sets import sieve
+
 
 @lru_cache(maxsize=64)
 def lcm_to(n: int) -> int:
@@ -28,15 +30,9 @@ def log_lcm_to(n: int) -> float:
     return float(np.log(large).sum()) + math.fsum(math.log(q) for q in small)
 
 
-@lru_cache(maxsize=8)
 def _primes(n: int) -> npt.NDArray[np.int64]:
     """The primes to n."""
-    sieve = np.ones(n + 1, dtype=bool)
-    sieve[:2] = False
-    for p in range(2, math.isqrt(n) + 1):
-        if sieve[p]:
-            sieve[p * p :: p] = False
-    return np.flatnonzero(sieve)
+    return np.flatnonzero(sieve(n + 1))
 
 
 def _greatest_power(p: int, n: int) -> int:
