@@ -1,4 +1,9 @@
-"""The whole way: formula → attention program → layers → weights.
+"""The whole way, pass by pass.
+
+text → formulas (`parse`, `bind`) → simpler ones (`simplify`, `settle`) → core form (`core`) → heads
+and gates (`build`), in fewer layers (`strict`) → layers (`schedule`) → coordinates (`registers`) →
+weights (`lower`). What a formula was simplified to is taken only if the checker follows it
+(`follows`).
 
 Theorem 11. Every formula has a softmax transformer that computes it at every position of every
 word, with weights that depend neither on the word nor on n. Machine-checked: `unbounded` and

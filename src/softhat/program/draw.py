@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from softhat.program import heads, inputs
 from softhat.program.gates import And, Steps, Table, Total, Xor
-from softhat.program.literals import Literal
+from softhat.program.literals import Literal, literals_in
 from softhat.program.signals import Number, Program, Signal, reads
 
 
@@ -27,7 +27,7 @@ def to_dot(program: Program) -> str:
         shape = "box" if isinstance(signal, heads.Head) else "ellipse"
         label = f"{type(signal).__name__}\\n{_escape(program.labels[at])}"
         lines.append(f'  s{at} [shape={shape}, label="{label}"];')
-        negated = {x.signal for x in _literals(signal) if not x.positive}
+        negated = {x.signal for x in literals_in(signal) if not x.positive}
         for read in reads(signal):
             style = " [style=dashed]" if read in negated else ""
             lines.append(f"  s{read} -> s{at}{style};")
@@ -122,22 +122,6 @@ def _literal(literal: Literal) -> str:
     if literal.signal < 0:
         return "true" if literal.positive else "false"
     return f"{'' if literal.positive else '!'}s{literal.signal}"
-
-
-def _literals(signal: Signal) -> tuple[Literal, ...]:
-    match signal:
-        case And(literals):
-            return literals
-        case heads.Latest(bad, value, _) | heads.StrictLatest(bad, value, _):
-            return (bad, value)
-        case heads.Previous(value, _) | heads.Shift(value, _, _) | heads.Match(_, value):
-            return (value,)
-        case heads.At(queries, keys, value, _, _):
-            return (*queries, *keys, value)
-        case heads.Recall(bad, queries, keys, value):
-            return (bad, *queries, *keys, value)
-        case _:
-            return ()
 
 
 def _escape(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
 
 Places = Mapping[int, int]
 """Where each signal stands in another program; -1, the constant, stays -1."""
@@ -24,6 +25,17 @@ class Literal(NamedTuple):
 
 TRUE = Literal(-1, True)
 FALSE = Literal(-1, False)
+
+
+def literals_in(part: Any) -> list[Literal]:
+    """All literals in a signal, whatever its kind."""
+    if isinstance(part, Literal):
+        return [part]
+    if isinstance(part, tuple):
+        return [literal for inner in part for literal in literals_in(inner)]
+    if is_dataclass(part):
+        return [x for field in fields(part) for x in literals_in(getattr(part, field.name))]
+    return []
 
 
 def signals_of(*literals: Literal) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from softhat.io.errors import SofthatError
 from softhat.program.gates import And, Gate, Steps, Table, Total, Xor
 from softhat.program.heads import At, Average, Head, MatchMean, Recall, Selector, Shift, Sign
 from softhat.program.inputs import Input, PositionBit, PositionMod, TokenIn
-from softhat.program.literals import Literal
+from softhat.program.literals import Literal, literals_in
 from softhat.program.signals import Number, Program, Signal
 
 _KINDS = {
@@ -199,7 +199,7 @@ def _fits(signal: Signal, program: Program, bits: set[int]) -> bool:
     if selector is not None and not _is_whole(selector):
         return False
     counted = () if isinstance(signal, Table) else getattr(signal, "terms", ())
-    return all(literal.signal in bits for literal in _literals(signal)) and all(
+    return all(literal.signal in bits for literal in literals_in(signal)) and all(
         read in bits for _, read in counted
     )
 
@@ -212,14 +212,3 @@ def _is_whole(selector: Selector) -> bool:
     """Its table names categories that it has."""
     queries, keys = range(len(selector.queries)), range(len(selector.keys))
     return selector.longest >= 1 and all(q in queries and k in keys for q, k in selector.table)
-
-
-def _literals(part: Any) -> list[Literal]:
-    """All literals in a signal."""
-    if isinstance(part, Literal):
-        return [part]
-    if isinstance(part, tuple):
-        return [literal for inner in part for literal in _literals(inner)]
-    if is_dataclass(part):
-        return [x for field in fields(part) for x in _literals(getattr(part, field.name))]
-    return []

@@ -8,6 +8,7 @@ from softhat.export.coq.syntax import boolean, call, integer
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
+from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct
 from softhat.numbers.predicates import Predicate
 
@@ -30,6 +31,11 @@ _SAME_NAME = (
     nodes.StrongRelease, nodes.Position, nodes.Length, nodes.Count, nodes.CountFuture,
     nodes.CountAll, nodes.Sum, nodes.Difference,
 )  # fmt: skip
+_WRITTEN = (
+    nodes.Symbol, nodes.Constant, nodes.First, nodes.Last, nodes.Mod, nodes.At, nodes.Comparison,
+    nodes.Integer, nodes.Scale,
+)  # fmt: skip
+"""Those that `_term` writes one by one."""
 
 
 def surface(
@@ -37,18 +43,24 @@ def surface(
 ) -> str:
     """The term; symbols and numerical predicates by their numbers."""
     rows, (root,) = distinct(formula)
-    check_size(formula)
+    check_formula(formula)
     texts: list[str] = []
     for node, places in rows:
         texts.append(_term(node, [texts[place] for place in places], symbols, predicates))
     return texts[root]
 
 
-def check_size(formula: Formula) -> None:
-    """Refuse formulas that are too large for Coq to walk."""
+def check_formula(formula: Formula) -> None:
+    """Refuse operators that `proofs/Surface.v` does not have, and formulas that are too large for
+    Coq to walk."""
     rows, (root,) = distinct(formula)
     sizes: list[int] = []
-    for _, places in rows:
+    for node, places in rows:
+        if not isinstance(node, _SAME_NAME + _WRITTEN):
+            raise SofthatError(
+                f"the Coq theorems do not know the operator {SIGNS[type(node)]}: write what it "
+                "stands for"
+            )
         sizes.append(1 + sum(sizes[place] for place in places))
     if sizes[root] > MOST_NODES:
         raise SofthatError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from softhat.export.coq.formulas import check_size, surface
+from softhat.export.coq.formulas import check_formula, surface
 from softhat.export.coq.hints import hints_of
 from softhat.export.coq.inputs import Inputs, inputs_of
 from softhat.export.coq.matcher import Matcher
@@ -138,7 +138,7 @@ def statement(model: Model) -> TheoremText:
     formulas = dict(zip(model.formulas, defined, strict=True))
     program = without_recalls(model.program)
     for formula in formulas.values():
-        check_size(formula)
+        check_formula(formula)
     check_kinds(program, weights.attention)
     plan = planned(program, weights.attention)
     inputs = inputs_of(weights, program, formulas.values())

@@ -94,7 +94,7 @@ def without_not(node: Not) -> Formula:
             return operand
         case Comparison(left, relation, right):
             return Comparison(left, NEGATED[relation], right)
-        case Unary(Not(operand)) as inner:
+        case Unary(Not(operand)) as inner if type(inner) in DUAL:
             return DUAL[type(inner)](operand)
         case Binary(Not(left), Not(right)) as inner if type(inner) in BINARY_DUAL:
             return BINARY_DUAL[type(inner)](left, right)
