@@ -76,3 +76,11 @@ def test_duals_and_negated_relations_are_involutions() -> None:
     assert negated(Constant(True)) == nodes.FALSE
     assert str(negated(parse("#(a) > 2"))) == "#(a) <= 2"
     assert str(negated(parse("O !a"))) == "H a"
+
+
+def test_an_operator_without_a_dual_keeps_its_negation() -> None:
+    class Elsewhere(nodes.Unary):
+        __slots__ = ()
+
+    unknown = Not(Elsewhere(Not(nodes.symbol("a"))))
+    assert negated(unknown.operand) == unknown
