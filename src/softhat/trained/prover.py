@@ -113,28 +113,18 @@ class OneLayer:
     def cell(
         self, stream: ActivationSet | None, state: int, pieces: int, deadline: float = np.inf
     ) -> tuple[float, bool]:
-        """A lower bound of the margins over a set, cut into pieces until it is positive."""
-        if stream is None:
-            return -np.inf, False
-        todo, least, count = [stream.folded()], np.inf, 0
-        while todo:
-            piece = todo.pop()
-            count += 1
+        """A lower bound of the margins over a set, and whether it is positive."""
+
+        def bound(piece: ActivationSet) -> PieceBound:
             margin = self.margin(piece, state)
             if margin > 0:  # false for NaN
-                least = min(least, margin)
-                continue
+                return PieceBound(margin, True)
             at_centre = self.decisions.margins(
                 tail(piece.centre, self.model, len(self.model.blocks) - 1), np.asarray(state)
             )
-            late = count > 1 and thread_time() > deadline
-            if count + len(todo) >= pieces or not at_centre > 0 or late:
-                return margin, False
-            try:
-                todo += self.halves(piece)
-            except FloatingPointError:
-                return margin, False
-        return float(least), True
+            return PieceBound(margin, False, self.halves if at_centre > 0 else None)
+
+        return in_pieces(stream, bound, pieces, deadline)
 
     def margin(self, stream: ActivationSet, state: int) -> float:
         block = self.model.blocks[-1]
@@ -151,6 +141,43 @@ class OneLayer:
         y = stream.normalised(block.before_units, self.model.epsilon, self.rounding)
         moved = np.abs(y.generators[: len(stream.generators)] @ block.units.weight).sum(1)
         return cut(stream, int(moved.argmax()))
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBound:
+    """A lower bound of the margins over a set: is it enough, and how is the set cut if not?"""
+
+    margin: float
+    proved: bool
+    halves: Callable[[ActivationSet], list[ActivationSet]] | None = None
+
+
+def in_pieces(
+    stream: ActivationSet | None,
+    bound: Callable[[ActivationSet], PieceBound],
+    pieces: int,
+    deadline: float,
+) -> tuple[float, bool]:
+    """A lower bound of the margins over a set, which is cut until each of its pieces, of which
+    there are at most so many, is proved; and whether that was done."""
+    if stream is None:
+        return -np.inf, False
+    todo, least, count = [stream.folded()], np.inf, 0
+    while todo:
+        piece = todo.pop()
+        count += 1
+        bounded = bound(piece)
+        if bounded.proved:
+            least = min(least, bounded.margin)
+            continue
+        late = count > 1 and thread_time() > deadline
+        if bounded.halves is None or count + len(todo) >= pieces or late:
+            return bounded.margin, False
+        try:
+            todo += bounded.halves(piece)
+        except FloatingPointError:
+            return bounded.margin, False
+    return float(least), True
 
 
 def cut(stream: ActivationSet, generator: int) -> list[ActivationSet]:

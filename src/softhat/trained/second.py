@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.paths import Nodes, largest_means
 from softhat.trained.points import own_error
-from softhat.trained.prover import OneLayer, Outcome, cell_length, cut
+from softhat.trained.prover import OneLayer, Outcome, PieceBound, cell_length, cut, in_pieces
 from softhat.trained.reads import Cell, FirstLayer, score_slack
 from softhat.trained.refinement import Refined
 from softhat.trained.rounding import Array, Rounding, raised
@@ -192,28 +192,19 @@ class TwoLayers:
     def _cell(self, cell: Cell, deadline: float) -> tuple[float, bool]:
         """A lower bound of the margins of one cell of the finer machine."""
         state = cell.states[0]
-        stream = self.streams[cell.read, state]
-        if stream is None:
-            return -np.inf, False
-        todo, least, count = [stream.folded()], np.inf, 0
-        while todo:
-            piece = todo.pop()
-            count += 1
+
+        def bound(piece: ActivationSet) -> PieceBound:
             try:
                 with np.errstate(all="ignore"):
                     after, mixed = self._mixed(piece)
                     read = self._attended(after, mixed, cell)
             except FloatingPointError:
-                return -np.inf, False
-            margin, good = self.last.cell(read, state, INNER, deadline)
-            if good:
-                least = min(least, margin)
-                continue
-            if count + len(todo) >= PIECES or thread_time() > deadline:
-                return margin, False
+                return PieceBound(-np.inf, False)
             moved = np.abs(mixed.generators[: len(piece.generators)]).sum(1)
-            todo += cut(piece, int(moved.argmax()))
-        return float(least), True
+            margin, proved = self.last.cell(read, state, INNER, deadline)
+            return PieceBound(margin, proved, lambda piece: cut(piece, int(moved.argmax())))
+
+        return in_pieces(self.streams[cell.read, state], bound, PIECES, deadline)
 
     def _attended(
         self, after: ActivationSet, mixed: ActivationSet, cell: Cell

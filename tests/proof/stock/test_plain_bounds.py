@@ -42,11 +42,26 @@ def test_means_must_keep_their_share() -> None:
         bounds.check_length(450)
 
 
+COUNT = MeanCount(size=1.0, bos=0.5, unit=1.0, grid=0.5, least=0.5)
+
+
 def test_a_mean_is_measured_by_the_least_one() -> None:
-    count = MeanCount(size=1.0, bos=0.5, unit=1.0, grid=0.5, least=0.5)
-    assert Given(FLOAT32).in_least_means(count, 10, 2.0**-8) == 10 * 2.0**-8 / 0.5
+    """Ten values of 1 and one of 1/2: two exact sums divided, or ten roundings of their size."""
+    bounds, u, sizes = Given(FLOAT32), 2.0**-24, 1 + 0.5 / 10
+    exact = bounds.mean_error(COUNT, 10, 0.0, True, 2.0**-8)
+    assert exact == pytest.approx(10 * (2.0**-8 + 4 * u * sizes / 10) / 0.5, rel=1e-12)
+    rounded = bounds.mean_error(COUNT, 10, 0.0, False, 2.0**-8)
+    assert rounded == pytest.approx(10 * (2.0**-8 + 10 * u * sizes) / 0.5, rel=1e-12)
     with pytest.raises(VoidError, match="too much of its size"):
-        Given(FLOAT32).in_least_means(count, 10, 2.0**-6)
+        bounds.mean_error(COUNT, 10, 0.0, True, 2.0**-6)
+
+
+def test_sums_are_exact_up_to_the_integers_of_float32() -> None:
+    """2^23 ones are 2^24 times the grid, and the constant's share is one more."""
+    assert Given(BFLOAT16).mean_error(COUNT, 2**23 - 1, 0.0, True, 0.0) < 1e-5
+    with pytest.raises(VoidError, match="beyond float32's integers"):
+        Given(BFLOAT16).mean_error(COUNT, 2**23, 0.0, True, 0.0)
+    assert Given(FLOAT32).mean_error(COUNT, 2**23, 0.0, True, 0.0) > 1e3
 
 
 def test_the_nearer_side_of_a_clip_is_the_room() -> None:

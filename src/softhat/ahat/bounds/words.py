@@ -9,8 +9,9 @@ weighted mean of v_j - o + (error of v_j). Sums over all words of a length.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -45,19 +46,16 @@ class HeadMemory:
     def __init__(self) -> None:
         self._latest: dict[tuple[int, int], dict[tuple[float, bytes], tuple[Floats, float]]] = {}
 
-    def head_error(
+    def recall(
         self,
         name: tuple[int, int],
-        plan: HeadPlan,
-        seen: HeadTrace,
-        before: Scaled,
-        error: Floats,
+        read: Floats,
         beta: float,
+        computed: Callable[[], tuple[Floats, float]],
     ) -> tuple[Floats, float]:
-        """`head_error` of the same."""
-        read = np.concatenate([plan.query, plan.key, plan.value], axis=1).any(axis=1)
-        known, key = self._latest.setdefault(name, {}), (beta, error[..., read].tobytes())
-        latest = known.pop(key, None) or head_error(plan, seen, before, error, beta)
+        """What a head gives for the errors that it reads, at a β."""
+        known, key = self._latest.setdefault(name, {}), (beta, read.tobytes())
+        latest = known.pop(key, None) or computed()
         known[key] = latest
         while len(known) > REMEMBERED:
             known.pop(next(iter(known)))
@@ -73,7 +71,7 @@ def word_errors(
     """Bounds on softmax minus average-hard values, for every word of the batch; the memory is of
     the same batch."""
     words, length = trace.residual.num.shape[:2]
-    rows = words * length
+    rows, memory = words * length, memory or HeadMemory()
     error = np.zeros((words, length, 2 * len(plan.start.rows)))
     leaks: dict[tuple[int, int], float] = {}
     by_head: dict[tuple[int, int], float] = {}
@@ -81,11 +79,9 @@ def word_errors(
         middle = error @ layer.residual
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
-            given = head, seen, exact.before, error, beta
-            if memory is None:
-                added, leaks[l, h] = head_error(*given)
-            else:
-                added, leaks[l, h] = memory.head_error((l, h), *given)
+            read = np.concatenate([head.query, head.key, head.value], axis=1).any(axis=1)
+            given = partial(head_error, head, seen, exact.before, error, beta)
+            added, leaks[l, h] = memory.recall((l, h), error[..., read], beta, given)
             by_head[l, h] = float(added.max(initial=0.0))
             middle = middle + added
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)

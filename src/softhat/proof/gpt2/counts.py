@@ -33,18 +33,11 @@ def mean_errors(sums: Sums, head: StockHead, positions: int) -> Iterator[float]:
         if storage.wide:
             only_bos = float(np.abs(matrix[at, r]).sum()) / positions
             value = float(values[r]) + only_bos * (scale + 8 * U)
-        # No value is larger as it is read, nor the share of that of `<bos>`.
-        size, constant = count.size + value, abs(count.bos) / positions + value
-        if storage.wide:
-            added = sums.kernel.roundings(positions) * U * (size + constant)
         else:
             _exact_values(sums, count)
             parts = float(sums.reach(matrix[:, [r]], bias[[r]], 0.0)[0])
             need(parts <= 2.0**23 * count.grid, "counts: a value's parts are not exact")
-            whole = positions * (size + constant) / count.grid
-            need(whole <= 2.0**24, "counts: sums beyond float32's integers")
-            added = 0.0 if sums.fused else positions * U * (size + constant)
-        error = sums.in_least_means(count, positions, value + added + drowned)
+        error = sums.mean_error(count, positions, value, not storage.wide, drowned)
         yield error + later + 6 * storage.unit
 
 

@@ -42,7 +42,7 @@ class Sums(PlainBounds[GPT2Checkpoint, GPT2Block]):
         self.raw = self.amplitude > 0
         self.smallest = float(min(self.amplitude[self.raw], default=1.0))
         self.size = size
-        # `_layer_norm` refuses errors of bits and scales from SMALL on, `in_least_means` of means.
+        # `_layer_norm` refuses errors of bits and scales from SMALL on, `mean_error` of means.
         # Small formats hold bits exactly, and their norms are off by less than half an ulp.
         wide = self.storage.wide
         care, means = (AS_READ, AS_READ) if wide else (SECOND, MEANS_AS_READ)

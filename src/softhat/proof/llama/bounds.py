@@ -233,16 +233,8 @@ class LlamaBounds(PlainBounds[LlamaCheckpoint, LlamaBlock]):
             if not exact:
                 only_bos = float(np.abs(matrix[r, alone]).sum()) / positions
                 value = float(values[r]) + only_bos * (read.scale + 8 * U)
-            # No value is larger as it is read, nor the share of that of `<bos>`.
-            size, constant = count.size + value, abs(count.bos) / positions + value
-            added = self.kernel.roundings(positions) * U * (size + constant)
-            if exact:
-                whole = positions * (size + constant) / count.grid <= 2.0**24
-                need(whole or storage.wide, "counts: sums beyond float32's integers")
-                if whole and self.fused:
-                    added = 4 * U * (size + constant) / positions
             drowned = 4 * storage.floor / amplitude + storage.floor
-            error = self.in_least_means(count, positions, value + added + drowned)
+            error = self.mean_error(count, positions, value, exact, drowned)
             yield error + self.later + 8 * storage.unit
 
     def _exact_values(self, row: Array, cells: list[Cell]) -> bool:

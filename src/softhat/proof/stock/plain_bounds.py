@@ -22,7 +22,7 @@ from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
-from softhat.proof.stock.storage import SMALL, need
+from softhat.proof.stock.storage import SMALL, U, need
 
 Vector = NDArray[np.float64]
 C = TypeVar("C", bound=StockCheckpoint)
@@ -59,8 +59,22 @@ class PlainBounds(ABC, Generic[C, M]):
     def mean_errors(self, positions: int) -> Iterator[float]:
         """The errors of all means whose signs are read, in units of the least |mean|."""
 
-    def in_least_means(self, count: MeanCount, positions: int, off: float) -> float:
-        """What a mean is off by, in units of the least |mean| over so many positions."""
+    def mean_error(
+        self, count: MeanCount, positions: int, value: float, exact: bool, drowned: float
+    ) -> float:
+        """What a mean over so many positions is off by before it is read, in units of the least
+        |mean|, if its values are off by `value`, and by `drowned` what is lost beside it. Sums of
+        values that are held exactly are exact up to float32's integers, where no weights are stored
+        before; then two sums are divided, and the quotient is scaled."""
+        # No value is larger as it is read, nor the share of that of `<bos>`.
+        sizes = count.size + value + abs(count.bos) / positions + value
+        added = self.kernel.roundings(positions) * U * sizes
+        if exact:
+            whole = positions * sizes / count.grid <= 2.0**24
+            need(whole or self.storage.wide, "counts: sums beyond float32's integers")
+            if whole and self.fused:
+                added = 4 * U * sizes / positions
+        off = value + added + drowned
         need(off <= SMALL * count.most, "counts: a mean may be off by too much of its size")
         return positions * off / count.least
 
