@@ -96,6 +96,7 @@ def test_numbers_are_read_exactly() -> None:
         ("embedding.a", ..., r"the field embedding\.a is missing"),
         ("embedding.a", [0], r"embedding\['a'\] must have 2 entries, not 1"),
         ("alphabet", ["a", "a"], r"alphabet\[1\]: 'a' appears twice"),
+        ("alphabet", ["a", "<pad>"], "'<pad>' cannot be a symbol"),
         ("alphabet", [], "alphabet must have at least one symbol"),
         ("bos", True, "the field embedding.<bos> is missing"),
         ("bos", 1, "bos must be true or false"),

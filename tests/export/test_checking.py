@@ -125,6 +125,12 @@ def test_propositions_and_language_models(tmp_path: Path) -> None:
     assert verify(tmp_path / "lm", exhaustive=5, random=10, adversarial=4).ok
 
 
+@pytest.mark.parametrize("given", [5, None, ["m"]])
+def test_what_is_no_model_has_no_certificate(given: Any) -> None:
+    with pytest.raises(softhat.SofthatError, match="expected a model, or the path of one"):
+        certify(given)
+
+
 @pytest.mark.parametrize("symbol", ["<bos>", "<eos>", "<pad>"])
 def test_reserved_symbols_are_refused(symbol: str, tmp_path: Path) -> None:
     softhat.compile("a S b", alphabet="abc").save(tmp_path / "m")

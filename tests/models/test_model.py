@@ -18,6 +18,8 @@ from softhat.io.errors import SofthatError
         ({"formula": "a S z", "alphabet": "ab"}, "'z' is not in the alphabet"),
         ({"formula": "a", "alphabet": ["a", ""]}, "non-empty"),
         ({"formula": "a", "alphabet": ["a", "<bos>"]}, "reserved"),
+        ({"formula": "a", "alphabet": ["a", "<pad>"]}, "reserved"),
+        ({"formula": "p", "propositions": ["p", "<pad>"]}, "reserved"),
         ({"formula": "a", "alphabet": 5}, "text or a list of strings, not 5"),
         ({"formula": "a", "alphabet": ["a", "\ud800"]}, "half a character"),
         ({"formula": "p", "propositions": []}, "proposition 'p' is not one of none"),

@@ -19,6 +19,7 @@ from softhat.io.files import exists, is_file, parse_json, read_text, write_file
 from softhat.numbers import positions, rationals
 from softhat.numbers.positions import Feature, Named
 from softhat.numbers.rationals import kind
+from softhat.transformer.weights import RESERVED
 
 FORMAT = "softhat-ahat/1"
 
@@ -107,7 +108,7 @@ def _model(data: Any) -> AHAT:
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
             raise _BadPlaceError(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
-        if symbol in (BOS, EOS) or any(c.isspace() for c in symbol):
+        if symbol in RESERVED or any(c.isspace() for c in symbol):
             raise _BadPlaceError(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
             raise _BadPlaceError(f"alphabet[{k}]: {symbol!r} appears twice")

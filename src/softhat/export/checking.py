@@ -109,6 +109,8 @@ def certify(model: Certified[C_co]) -> C_co: ...
 def certify(model: str | Path | Certified[Any]) -> Any:
     """The certificate of a model, of a model folder, or of an exported folder or ONNX file."""
     if not isinstance(model, str | Path):
+        if not hasattr(type(model), "certificate"):
+            raise SofthatError(f"expected a model, or the path of one, not {model!r}")
         return model.certificate
     refuse_gguf(model)
     if is_export(model):

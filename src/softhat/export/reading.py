@@ -32,7 +32,7 @@ from softhat.proof.stock.automata import Claimed, formulas_alone
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.stored import STUMBLES, said_of
-from softhat.transformer.weights import BOS, EOS
+from softhat.transformer.weights import RESERVED
 
 Tensors = dict[str, NDArray[Any]]
 WEIGHTS = "model.safetensors"
@@ -131,7 +131,7 @@ def stated_in(folder: Path) -> dict[str, Any]:
 def check_symbols(symbols: tuple[str, ...]) -> tuple[str, ...]:
     """No symbol is a sink's or padding's token."""
     for symbol in symbols:
-        if symbol in (BOS, EOS, "<pad>"):
+        if symbol in RESERVED:
             raise SofthatError(f"the alphabet has the reserved symbol {symbol}: rename it")
     return symbols
 

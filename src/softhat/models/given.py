@@ -8,7 +8,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.transformer.weights import BOS, EOS
+from softhat.transformer.weights import RESERVED
 
 OUTPUT = "output"
 """The name of the output of a model of one formula."""
@@ -70,10 +70,10 @@ def _is_text(text: str) -> bool:
 
 
 def check_symbol(symbol: object, what: str) -> None:
-    """Refuse what no file can hold as a symbol, and the names of the sinks."""
+    """Refuse what no file can hold as a symbol, and the tokens that every model has."""
     if not isinstance(symbol, str) or not symbol:
         raise SofthatError(f"the {what} must be non-empty strings, not {symbol!r}")
     if not _is_text(symbol):
         raise SofthatError(f"{symbol!r} in the {what} is half a character: no file can hold it")
-    if symbol in (BOS, EOS):
-        raise SofthatError(f"the symbol {symbol!r} is reserved for a sink")
+    if symbol in RESERVED:
+        raise SofthatError(f"the symbol {symbol!r} is reserved for a sink or padding: rename it")

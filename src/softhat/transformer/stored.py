@@ -27,6 +27,7 @@ from softhat.numbers.predicates import Predicate
 from softhat.transformer.weights import (
     BOS,
     EOS,
+    RESERVED,
     Attention,
     Coordinate,
     Layer,
@@ -119,7 +120,7 @@ def transformer_of(
     """What `config_of` and `tensors_of` gave; `known` are the predicates that version 1 names."""
     d_model = int(config["size"]["d_model"])
     symbols, sinks = _strings(config, "alphabet"), _strings(config, "sinks")
-    for reserved in (BOS, EOS, "<pad>"):
+    for reserved in RESERVED:
         if reserved in symbols:
             raise DamagedError(f"config.json: {reserved} is reserved and cannot be a symbol")
     features = _features(config, known or {})

@@ -26,6 +26,8 @@ from softhat.numerics.masks import Mask as Mask
 
 Attention = Literal["hard", "unbounded", "temperature"]
 BOS, EOS = "<bos>", "<eos>"
+RESERVED = (BOS, EOS, "<pad>")
+"""Tokens of sinks and of padding, which are no symbols."""
 P = PowerOfTwo(2)
 """Positions are divided by it where features are scaled: the next power of two >= n+2, so that
 j/P is exact."""
