@@ -10,6 +10,7 @@ import softhat
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.random import random_formula
 from softhat.proof.certificate import Certificate
+from tests.slices import sizes
 from tests.transformer.lowering.suite import nested
 
 SOFT = ("unbounded", "temperature")
@@ -96,8 +97,9 @@ def test_propositional_models_are_certified() -> None:
     assert found["float32"] >= 500_000
 
 
-def test_a_huge_model() -> None:
-    formula = random_formula(np.random.default_rng(5), 10_000, "abc", "star-free")
+@pytest.mark.parametrize("operators", sizes(3_000, 10_000))
+def test_a_huge_model(operators: int) -> None:
+    formula = random_formula(np.random.default_rng(5), operators, "abc", "star-free")
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.void == ()
 

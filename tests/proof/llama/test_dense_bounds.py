@@ -25,7 +25,7 @@ from softhat.proof.stock.certify import certify
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation
-from tests.slices import every
+from tests.slices import every, sizes
 from tests.transformer.lowering.suite import all_codes, expected, long_words
 
 torch = pytest.importorskip("torch")
@@ -82,7 +82,7 @@ def errors(export: Export, c: LlamaCheckpoint, longest: int, kernel: str = "sdpa
     return wrong
 
 
-@pytest.mark.parametrize(("positions", "text"), every(2, product(["rope", "bits"], FORMULAS)))
+@pytest.mark.parametrize(("positions", "text"), every(3, product(["rope", "bits"], FORMULAS)))
 def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_path: Path) -> None:
     export = made(text, tmp_path / "m", positions=positions)
     c, directions = parts(export)
@@ -272,11 +272,12 @@ def attack(exports: list[Export], count: int, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
-def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", sizes(25, 50))
+def test_tampered_checkpoints_are_never_certified_and_wrong(tmp_path: Path, count: int) -> None:
     exports = [made(text, tmp_path / f"{k}", k) for k, text in enumerate(FORMULAS)]
-    certified, wrong = attack(exports, 50, 1)
+    certified, wrong = attack(exports, count, 1)
     assert not wrong
-    assert 3 < certified < 43  # some damage is small, and most is not
+    assert 0.06 * count < certified < 0.86 * count  # some damage is small, and most is not
 
 
 @pytest.mark.full

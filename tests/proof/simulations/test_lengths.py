@@ -23,6 +23,7 @@ from softhat.proof.simulations import lengths
 from softhat.proof.simulations.lengths import Reached, check_to
 from tests.proof.simulations.fresh import fresh
 from tests.proof.simulations.test_source import leaves
+from tests.slices import sizes
 
 EPSILON = Fraction(1, 1000)
 
@@ -175,8 +176,9 @@ def fresh_to_a_length(seed: int, top: int) -> bool:
     return True
 
 
-def test_fresh_models_to_a_length() -> None:
-    assert sum(fresh_to_a_length(seed, 4 + seed % 3) for seed in range(4)) > 1
+@pytest.mark.parametrize("count", sizes(2, 4))
+def test_fresh_models_to_a_length(count: int) -> None:
+    assert sum(fresh_to_a_length(seed, 4 + seed % 3) for seed in range(count)) > count // 4
 
 
 @pytest.mark.full

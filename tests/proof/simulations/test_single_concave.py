@@ -15,6 +15,7 @@ from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT, BOS
 from softhat.proof.simulations.single import integer_peak, parabolas
 from tests.ahat.definition import evaluate
+from tests.slices import sizes
 
 
 def by_count(slope: Fraction, curve: Fraction, of: str = "bos", shift: int = 0) -> AHAT:
@@ -60,14 +61,15 @@ def test_a_unit_that_may_be_anything_is_no_unit() -> None:
     assert not integer_peak(convex)
 
 
-def test_neighbours_lie_whole_gaps_below() -> None:
+@pytest.mark.parametrize("longest", sizes(4, 5))
+def test_neighbours_lie_whole_gaps_below(longest: int) -> None:
     rng = random.Random(3)
     models = [GALLERY["retrieval-by-count"]()]
     models += [by_count(Fraction(rng.randint(1, 5)), Fraction(rng.randint(1, 4))) for _ in range(4)]
     for model in models:
         law = gap_laws(model).gap[1, 0]
         assert law is not None
-        for n in range(1, 6):
+        for n in range(1, longest + 1):
             for row in rows_of(model, n):
                 top = max(row)
                 best = [j for j, s in enumerate(row) if s == top]

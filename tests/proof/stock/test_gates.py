@@ -17,6 +17,7 @@ from softhat.proof.gpt2.reading import derive
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.variables import RawCell
 from tests.export.stock_models import stated
+from tests.slices import sizes
 
 S3 = DFA(("a", "b"), 0, frozenset({0}), ((1, 1), (2, 0), (0, 2)))
 CONTEXT = 34
@@ -93,16 +94,16 @@ def test_bounds_that_do_not_add_up_allow_none(folder: Path) -> None:
         derive(export.checkpoint, export.formulas)
 
 
-def test_rounds_cost_positions_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bits", sizes((6, 9), (8, 12)))
+def test_rounds_cost_positions_only(tmp_path: Path, bits: tuple[int, int]) -> None:
     """A round more needs the codes of its distance and no pair for its bits."""
-    widths = {}
-    for context in (257, 4097):
+    widths = []
+    for context in (2 ** bits[0] + 1, 2 ** bits[1] + 1):
         softhat.to_gpt2(softhat.from_dfa(S3, depth="log"), tmp_path / str(context), context)
-        widths[context] = load_file(tmp_path / str(context) / "model.safetensors")[
-            "transformer.wpe.weight"
-        ].shape[1]
-    codes = 2 * (13 * (1 + 12) - 9 * (1 + 8))
-    assert widths[4097] - widths[257] <= codes + 64
+        tensors = load_file(tmp_path / str(context) / "model.safetensors")
+        widths.append(tensors["transformer.wpe.weight"].shape[1])
+    codes = [2 * (1 + count) * (1 + count) for count in bits]
+    assert widths[1] - widths[0] <= codes[1] - codes[0] + 64
 
 
 def test_errors_add_up(folder: Path) -> None:

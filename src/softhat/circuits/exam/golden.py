@@ -136,22 +136,22 @@ def activations(folder, clean, corrupt, layer, head, dtype):
     for k, block in enumerate(blocks):
         block.register_forward_hook(lambda m, i, out, k=k: seen.update({f"residual.{k}": out}))
     ran = model(clean, output_attentions=True)
-    found = {name: out[0] if isinstance(out, tuple) else out for name, out in seen.items()}
-    found |= {f"attention.{k}": weights for k, weights in enumerate(ran.attentions)}
+    values = {name: out[0] if isinstance(out, tuple) else out for name, out in seen.items()}
+    values |= {f"attention.{k}": weights for k, weights in enumerate(ran.attentions)}
     projection, width = blocks[layer].attn.c_proj, model.config.n_embd // model.config.n_head
-    own, kept = slice(head * width, (head + 1) * width), []
-    with projection.register_forward_pre_hook(lambda m, z: kept.append(z[0].clone())):
+    own, carried = slice(head * width, (head + 1) * width), []
+    with projection.register_forward_pre_hook(lambda m, z: carried.append(z[0].clone())):
         model(corrupt)
 
     def patch(module, inputs):
         z = inputs[0].clone()
-        z[..., own] = kept[0][..., own]
+        z[..., own] = carried[0][..., own]
         return (z,)
 
-    found["logits"] = ran.logits
+    values["logits"] = ran.logits
     with projection.register_forward_pre_hook(patch):
-        found["patched"] = model(clean).logits
-    return found
+        values["patched"] = model(clean).logits
+    return values
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -67,7 +67,7 @@ def test_contexts_of_4096(text: str, target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", EXPORTS)
-@pytest.mark.parametrize("count", sizes(15, 30))
+@pytest.mark.parametrize("count", sizes(6, 30))
 def test_no_changed_head_is_certified_and_wrong(target: str, tmp_path: Path, count: int) -> None:
     attacked(tmp_path, target, count)
 
