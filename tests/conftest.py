@@ -37,5 +37,4 @@ def pytest_collection_finish() -> None:
     over their millions of objects again and again. It does not see them once they are frozen."""
     _begin()
     gc.enable()
-    gc.collect()
     gc.freeze()

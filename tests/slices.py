@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 
 def every(step: int, values: Iterable[Any]) -> list[Any]:
@@ -16,6 +17,14 @@ def every(step: int, values: Iterable[Any]) -> list[Any]:
         pytest.param(*group, marks=[pytest.mark.full] if at % step else [])
         for at, group in enumerate(groups)
     ]
+
+
+def examples(whole: int, **options: Any) -> settings:
+    """Settings of a property test: so many examples at full size, and no more than the seeded
+    profile's own number in `make test`."""
+    seeded = settings()
+    count = min(whole, seeded.max_examples) if seeded.derandomize else whole
+    return settings(max_examples=count, **options)
 
 
 def sizes(part: Any, whole: Any) -> list[Any]:

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import SofthatError, ahat
 from softhat.ahat.gallery import GALLERY
 from tests.ahat.models import random_model
+from tests.slices import examples
 
 GOOD: dict[str, Any] = {
     "format": "softhat-ahat/1",
@@ -134,7 +135,7 @@ def test_no_such_file(tmp_path: Path) -> None:
         ahat.load(tmp_path / "latin.json")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**6))
 def test_round_trip(seed: int) -> None:
     model = random_model(random.Random(seed))

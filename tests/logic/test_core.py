@@ -1,7 +1,7 @@
 """Simplification and core form never change a truth value."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import equivalent, parse
@@ -13,6 +13,7 @@ from softhat.logic.syntax.nodes import Comparison, Formula
 from softhat.logic.syntax.walk import distinct
 from tests.logic import oracle
 from tests.logic.strategies import RELATIONS, formulas, set_words, terms, words
+from tests.slices import examples
 
 CORE = (
     nodes.Symbol,
@@ -33,7 +34,7 @@ CORE = (
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(formulas("ab", 14), words("ab", 8))
 def test_rewriting_keeps_truth(formula: Formula, word: str) -> None:
     expected = oracle.truth(formula, word)
@@ -43,7 +44,7 @@ def test_rewriting_keeps_truth(formula: Formula, word: str) -> None:
     assert oracle.truth(simplify(core), word) == expected
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(formulas("ab", 14), set_words("ab", 8))
 def test_rewriting_keeps_truth_of_sets(formula: Formula, word: list[frozenset[str]]) -> None:
     expected = oracle.truth(formula, word)
@@ -51,7 +52,7 @@ def test_rewriting_keeps_truth_of_sets(formula: Formula, word: list[frozenset[st
     assert oracle.truth(to_core(formula), word) == expected
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(formulas("ab", 5))
 def test_simplification_on_all_short_words(formula: Formula) -> None:
     assert equivalent(formula, simplify(formula), propositions="ab", up_to=4) is None
@@ -70,7 +71,7 @@ def cost(formula: Formula) -> int:
     return total
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(formulas("ab", 14))
 def test_simplification_shrinks_and_stops(formula: Formula) -> None:
     simple = simplify(formula)
@@ -78,7 +79,7 @@ def test_simplification_shrinks_and_stops(formula: Formula) -> None:
     assert simplify(simple) == simple
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(formulas())
 def test_core_has_only_core_operators(formula: Formula) -> None:
     for node, _ in distinct(to_core(formula))[0]:
@@ -158,7 +159,7 @@ def test_rules(formula: str, simple: str) -> None:
         assert equivalent(formula, simple, propositions="abc") is None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(formulas("abc", 9))
 def test_simplification_is_proved_for_every_length(formula: Formula) -> None:
     if not any(isinstance(node, nodes.Comparison) for node, _ in distinct(formula)[0]):
@@ -184,7 +185,7 @@ def test_linear_form() -> None:
         linear(equality)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(terms("ab"), st.sampled_from(RELATIONS), terms("ab"), words("ab", 6))
 def test_difference_has_the_value_of_the_terms(
     left: nodes.Term, relation: nodes.Relation, right: nodes.Term, word: str

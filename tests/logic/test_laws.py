@@ -1,13 +1,14 @@
 """Known equivalences, checked with the evaluators on all short words and random formulas."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from softhat import equivalent, parse
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula, Node
 from softhat.logic.syntax.walk import fold, rebuild
 from tests.logic.strategies import formulas, words
+from tests.slices import examples
 
 LAWS = [
     ("a T b", "!(!a S !b)"),
@@ -89,7 +90,7 @@ def without_mod(formula: Formula) -> Formula:
     return found
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(formulas(), words())
 def test_past_and_future_are_mirror_images(formula: Formula, word: str) -> None:
     forward = without_mod(formula).truth(word)

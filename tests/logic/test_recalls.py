@@ -11,6 +11,7 @@ import softhat
 from softhat.logic.recalls import expanded, without_recalls
 from softhat.logic.semantics.batch import evaluate, from_codes, unpack
 from softhat.logic.syntax.nodes import Formula, recall
+from tests.slices import every
 
 PARTS = ["a", "b", "!a", "Y a", "O b", "a S b", "c", "true", "mod(2, 0)", "#(a) > #(b)"]
 
@@ -25,7 +26,7 @@ def defined(value: Formula, digits: list[tuple[Formula, Formula]], word: str) ->
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", every(3, range(40)))
 def test_truth_is_the_definition(seed: int) -> None:
     rng = random.Random(seed)
     parts = [softhat.parse(text) for text in PARTS]

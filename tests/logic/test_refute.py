@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from softhat.logic import refute
 from softhat.logic.optimise import entail
@@ -15,8 +15,9 @@ from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
 from softhat.logic.syntax.parse import parse
 from tests.logic import oracle
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
-SLOW = settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+SLOW = examples(60, suppress_health_check=list(HealthCheck), deadline=None)
 
 
 def words_of_the_row(symbols: str) -> list[list[frozenset[str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
@@ -17,9 +17,10 @@ from softhat.program.heads import Latest, Previous, Sign
 from softhat.program.literals import FALSE, TRUE
 from tests.logic.oracle import truth as by_definition
 from tests.logic.strategies import formulas as any_formula
+from tests.slices import examples
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(any_formula(), st.lists(st.sampled_from("abc"), min_size=1, max_size=12))
 def test_exact_evaluation(formula: Formula, word: list[str]) -> None:
     try:

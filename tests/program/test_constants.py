@@ -20,6 +20,7 @@ from softhat.program.gates import Gate
 from softhat.program.heads import Head
 from softhat.program.signals import Program
 from tests.logic.oracle import truth as by_definition
+from tests.slices import every
 
 FAMILIES = ("star-free", "past")
 WORDS = [np.array(word) for n in range(1, 7) for word in product(range(2), repeat=n)]
@@ -69,7 +70,7 @@ def check(seed: int) -> None:
         assert (got if literal.positive else ~got).tolist() == want
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", every(3, range(60)))
 def test_no_signal_is_constant(seed: int) -> None:
     check(seed)
 

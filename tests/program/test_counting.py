@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
@@ -16,6 +16,7 @@ from softhat.program.draft import Draft
 from softhat.program.evaluate import outputs
 from softhat.program.heads import Average, Range, Sign
 from softhat.program.literals import FALSE, TRUE, Literal
+from tests.slices import examples
 
 WORDS = [np.array(word) for n in range(1, 5) for word in product(range(3), repeat=n)]
 RANGES: tuple[Range, ...] = ("past", "future", "total")
@@ -41,7 +42,7 @@ def holds(
 
 
 @given(parts, st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-6, 6)))
-@settings(max_examples=60)
+@examples(60)
 def test_a_comparison_means_what_it_counts(
     terms: list[tuple[Range, int, bool, int]], rest: tuple[int, int, int]
 ) -> None:

@@ -13,6 +13,7 @@ from softhat.logic.random import random_formula
 from softhat.program.build import build
 from softhat.program.registers import Register, allocate
 from softhat.program.schedule import Schedule, schedule
+from tests.slices import every
 
 
 def births(plan: Schedule) -> dict[Register, tuple[int, int]]:
@@ -47,7 +48,7 @@ def check_lifetimes(formulas: dict[str, softhat.Formula]) -> None:
             assert old.raw == new.raw  # a bit over a raw value would inherit its rounding
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", every(3, range(60)))
 def test_lifetimes_do_not_overlap(seed: int) -> None:
     rng = np.random.default_rng(seed)
     family = ("all", "past", "star-free")[seed % 3]

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.logic.random import random_formula
@@ -16,6 +16,7 @@ from softhat.logic.syntax import nodes
 from softhat.proof import boolean
 from softhat.proof.boolean import Space, TooLargeError
 from tests.proof.test_claims import functions
+from tests.slices import examples
 
 CELLS = list(product("abc", (False, True), (False, True)))
 """A symbol and the truth of two atoms."""
@@ -90,7 +91,7 @@ def test_too_many_nodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_diagrams_agree_with_truth_tables(data: st.DataObject) -> None:
     """Boolean formulas over a symbol and two atoms: equal numbers exactly if equal tables."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))

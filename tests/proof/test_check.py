@@ -11,6 +11,7 @@ from softhat.logic.syntax import nodes
 from softhat.models.model import Model
 from softhat.proof.check import certify
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 
 @given(formulas(size=14), st.sampled_from(["unbounded", "temperature", "hard"]))
@@ -26,7 +27,7 @@ def test_what_the_compiler_makes_is_proved(formula: nodes.Formula, attention: st
 
 
 @given(formulas(size=10), formulas(size=10))
-@settings(max_examples=60)
+@examples(60)
 def test_a_false_claim_is_never_proved(formula: nodes.Formula, claim: nodes.Formula) -> None:
     try:
         model = softhat.compile(formula, alphabet="abc")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import softhat
 from softhat.logic.syntax import nodes
@@ -11,6 +11,7 @@ from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims, claimed
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 
 def functions(*texts: str, symbols: str = "abc", propositional: bool = False) -> list[int]:
@@ -67,7 +68,7 @@ def test_propositions_do_not_exclude_each_other() -> None:
 
 
 @given(formulas(size=8), formulas(size=8))
-@settings(max_examples=60)
+@examples(60)
 def test_one_number_is_one_meaning(f: nodes.Formula, g: nodes.Formula) -> None:
     atoms = Atoms(Space("abc", False))
     found = claimed(atoms, {"f": f, "g": g})

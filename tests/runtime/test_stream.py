@@ -7,17 +7,18 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.random import random_formula
+from tests.slices import examples
 
 ROUNDING = {"float64": 1e-14, "float32": 1e-6, "float16": 2e-3, "bfloat16": 2e-2}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 10**9),
     st.integers(1, 20),

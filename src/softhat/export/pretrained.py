@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import extra
+from softhat.io.silence import silent_transformers
 
 
 def import_transformers() -> Any:
@@ -20,17 +21,9 @@ def pretrained(kind: Any, folder: Path, dtype: Any, **options: Any) -> Any:
     transformers says nothing, not even that a head is new: whoever loads a folder without one sets
     it.
     """
-    bars = import_transformers().utils.logging
-    shown, level = bars.is_progress_bar_enabled(), bars.get_verbosity()
-    bars.disable_progress_bar()
-    bars.set_verbosity_error()
-    try:
-        given = {"dtype": dtype, "local_files_only": True, "use_safetensors": True, **options}
+    given = {"dtype": dtype, "local_files_only": True, "use_safetensors": True, **options}
+    with silent_transformers():
         return kind.from_pretrained(folder, **given).eval()
-    finally:
-        bars.set_verbosity(level)
-        if shown:
-            bars.enable_progress_bar()
 
 
 def said_by(error: Exception) -> str:

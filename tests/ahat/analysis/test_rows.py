@@ -8,13 +8,14 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import SofthatError
 from softhat.ahat.analysis.gaps import proved_gaps
 from softhat.ahat.analysis.rows import Profile, critical_beta
 from softhat.ahat.gallery import GALLERY
+from tests.slices import examples
 
 FAMILIES = {
     "j": lambda n: [float(k) for k in range(1, n)],
@@ -71,7 +72,7 @@ def test_the_gallery_follows_its_family(name: str, family: str) -> None:
         assert found == pytest.approx(critical_beta(FAMILIES[family](n), 1e-3), rel=1e-9)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(
     st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30),
     st.floats(1e-9, 0.9),

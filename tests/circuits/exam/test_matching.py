@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.circuits.exam.directions import Features, sabotaged, true_directions
@@ -23,11 +23,12 @@ from softhat.circuits.exam.stored import marked_places, stored_bits
 from softhat.circuits.exam.subject import Subject, read_subject
 from softhat.circuits.network import Array
 from softhat.io.errors import SofthatError
+from tests.slices import examples
 
 ID = "n-gram-1.gpt2-disguised"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_matchings_against_all_permutations(rows: int, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

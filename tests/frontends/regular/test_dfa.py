@@ -11,6 +11,7 @@ import softhat
 from softhat import SofthatError
 from softhat.frontends.regular.dfa import minimal, read_dfa
 from tests.frontends.regular.languages import random_automaton, run, words
+from tests.slices import every
 
 WORDS = words("ab", 7, shortest=0)
 EVEN: dict[str, Any] = {
@@ -20,7 +21,7 @@ EVEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", every(3, range(30)))
 def test_reading_and_minimising_keep_the_language(seed: int) -> None:
     dice = random.Random(seed)
     given = random_automaton(dice, dice.randrange(1, 9), "ab")

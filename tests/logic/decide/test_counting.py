@@ -8,6 +8,7 @@ import pytest
 from softhat import SofthatError, equivalent, implies, satisfiable
 from softhat.logic.random import random_formula
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
+from tests.slices import every
 
 PROVED = [
     ("#(a) > #(b)", "#(b) < #(a)"),
@@ -102,7 +103,7 @@ def test_up_to() -> None:
         satisfiable("#(a) > #(b) & #(a) > 100 & (c | d | e | f | g | h | j | k)", up_to=99)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", every(3, range(60)))
 def test_what_is_said_is_true(seed: int) -> None:
     """Random formulas with counts: a proof is never contradicted by a short word."""
     rng = np.random.default_rng([2, seed])

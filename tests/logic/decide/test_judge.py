@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from softhat import parse
 from softhat.logic.decide import judge as module
@@ -13,6 +13,7 @@ from softhat.logic.decide.judge import judge
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 WORDS = ["".join(word) for n in (1, 2, 3) for word in product("ab", repeat=n)]
 
@@ -23,7 +24,7 @@ def holds(formula: Formula, word: object, where: str) -> bool:
 
 
 @given(formulas("ab", size=7))
-@settings(max_examples=50)
+@examples(50)
 def test_words_and_verdicts_agree(formula: Formula) -> None:
     found = judge(formula, alphabet="ab")
     opposite = {"first": 0, "last": -1}

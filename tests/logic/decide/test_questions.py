@@ -3,15 +3,16 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from softhat import SofthatError, equivalent, parse
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(formulas("ab", 4), formulas("ab", 4))
 def test_shortest_first_word(f: Formula, g: Formula) -> None:
     expected = None

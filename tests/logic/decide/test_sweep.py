@@ -15,12 +15,13 @@ from softhat.logic.syntax.nodes import FALSE, Xor
 from softhat.logic.syntax.parse import parse
 from tests.logic import oracle
 from tests.logic.decide.disguise import disguise
+from tests.slices import every
 
 LETTERS = Letters(("a", "b"), False)
 FAMILIES = ("past", "future", "star-free", "two-way")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", every(3, range(40)))
 def test_truth_is_kept(seed: int) -> None:
     rng = np.random.default_rng([8, seed])
     letters = Letters(("a", "b"), bool(seed % 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from softhat import parse
 from softhat.logic.optimise.entail import DUAL, NEGATED, Look, negated, opposite
@@ -13,6 +13,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Constant, Formula, Not
 from tests.logic import oracle
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 WORDS = ["".join(word) for n in (1, 2, 3) for word in product("abc", repeat=n)]
 
@@ -22,7 +23,7 @@ def truths(formula: Formula) -> list[bool]:
 
 
 @given(formulas(size=6), formulas(size=6))
-@settings(max_examples=60)
+@examples(60)
 def test_answers_are_true(f: Formula, g: Formula) -> None:
     look = Look()
     left, right = truths(f), truths(g)
@@ -39,7 +40,7 @@ def test_answers_are_true(f: Formula, g: Formula) -> None:
 
 
 @given(formulas(size=7))
-@settings(max_examples=60)
+@examples(60)
 def test_what_holds_at_an_end(formula: Formula) -> None:
     look = Look()
     for edge, at in (("first", 0), ("last", -1)):

@@ -11,6 +11,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 from tests.logic import oracle
 from tests.logic.strategies import formulas, set_words, words
+from tests.slices import examples
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_examples(formula: str, plain: str) -> None:
     assert str(found) == plain
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+@examples(80, suppress_health_check=list(HealthCheck), deadline=None)
 @given(formulas("ab", 12), words("ab", 7))
 def test_truth_is_kept(formula: Formula, word: str) -> None:
     assert oracle.truth(settled(formula, "ab", False), word) == oracle.truth(formula, word)

@@ -4,7 +4,7 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import SofthatError, parse
@@ -13,9 +13,10 @@ from softhat.logic.syntax.nodes import Formula
 from tests.cases import CASES, Case
 from tests.logic import oracle
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(formulas(), st.integers(1, 12), st.integers(1, 130), st.integers(0, 2**32))
 def test_batch_agrees_with_the_oracle(formula: Formula, length: int, count: int, seed: int) -> None:
     codes = np.random.default_rng(seed).integers(0, 3, (count, length))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import SofthatError, parse
@@ -11,22 +11,22 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import BINARY, UNARY, formulas, set_words, words
-from tests.slices import every
+from tests.slices import every, examples
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(formulas(), words())
 def test_symbol_words(formula: Formula, word: str) -> None:
     assert formula.truth(word).tolist() == oracle.truth(formula, word)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(formulas(), set_words())
 def test_propositional_words(formula: Formula, word: list[frozenset[str]]) -> None:
     assert formula.truth(word).tolist() == oracle.truth(formula, word)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(formulas(), st.lists(words(most=12), max_size=6))
 def test_many_words_are_evaluated_independently(formula: Formula, many: list[str]) -> None:
     found = formula.truth_many(many)
@@ -55,7 +55,7 @@ def short_words(alphabet: str, longest: int) -> list[str]:
     return sorted(set(found) - {""})
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(formulas(size=6), st.integers(64, 400), st.integers(0, 2**32))
 def test_words_longer_than_a_machine_word(formula: Formula, length: int, seed: int) -> None:
     word = "".join(np.random.default_rng(seed).choice(list("abc"), length))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import softhat
 from softhat.logic.syntax.latex import to_latex
 from softhat.logic.syntax.nodes import Formula
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_by_hand(text: str, latex: str) -> None:
 
 
 @given(formulas("abc"))
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 def test_braces_are_balanced(formula: Formula) -> None:
     text = re.sub(r"\\[{}]", "", to_latex(formula))
     depth = 0

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from dataclasses import fields
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from softhat import parse, symbol
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import And, Formula, Not, Symbol
 from softhat.logic.syntax.walk import distinct, fold
 from tests.logic.strategies import formulas
+from tests.slices import examples
 
 a, b = symbol("a"), symbol("b")
 
@@ -29,7 +30,7 @@ def test_equality_is_structural() -> None:
     assert nodes.Integer(1) != nodes.Constant(True)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(formulas())
 def test_copies(formula: Formula) -> None:
     assert pickle.loads(pickle.dumps(formula)) == formula

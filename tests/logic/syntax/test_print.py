@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat import FormulaError, SofthatError, parse
@@ -14,6 +14,7 @@ from softhat.logic.syntax.nodes import And, Count, Formula, Not, Sum, Symbol, Te
 from softhat.logic.syntax.parse import read
 from softhat.logic.syntax.print import to_short, to_text, to_unicode
 from tests.logic.strategies import formulas, terms
+from tests.slices import examples
 
 NAMES = ["a", "b", "open", "S", "i", "true", "(", "'", '"', "\\", "tok en", "\n", "é", "\0", "1"]
 
@@ -25,27 +26,27 @@ def test_round_trip_of_ten_thousand_formulas() -> None:
         assert parse(to_text(formula)) == formula
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(formulas(NAMES, 15))
 def test_round_trip(formula: Formula) -> None:
     assert parse(str(formula)) == formula
     assert parse(to_unicode(formula)) == formula
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(terms())
 def test_round_trip_of_terms(term: Term) -> None:
     assert read(Term, str(term)) == term
     assert read(Term, to_unicode(term)) == term
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.text(min_size=1))
 def test_every_name_can_be_written(name: str) -> None:
     assert parse(str(Symbol(name))) == Symbol(name)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(formulas("ab", 12))
 def test_every_parenthesis_is_needed(formula: Formula) -> None:
     text = str(formula)
@@ -80,7 +81,7 @@ def test_examples(text: str, printed: str, pretty: str) -> None:
     assert parse(text).pretty() == pretty
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(formulas("ab", 40), st.integers(1, 80))
 def test_short_forms(formula: Formula, limit: int) -> None:
     short = to_short(formula, limit)
@@ -103,7 +104,7 @@ def test_short_forms_of_giants_are_cheap() -> None:
         str(total)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(0, 6_000), st.integers(0, 2**64))
 def test_decimals(digits: int, seed: int) -> None:
     value = 10**digits + seed

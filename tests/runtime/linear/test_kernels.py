@@ -21,6 +21,7 @@ from softhat.runtime.linear.kernels import (
 )
 from softhat.transformer.shapes import HeadForm, Local, Penalty, Ramp, Shape, Uniform
 from softhat.transformer.weights import Mask
+from tests.slices import examples
 
 VALUE, BAD = 0, 1
 words = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -107,7 +108,7 @@ def test_uniform(word: list[int], cut: int) -> None:
     slope=st.sampled_from([0.5, 4.0, 16.0]),
     content=st.integers(-4, 4),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_ramp(
     word: list[int], cut: int, own: tuple[int, int, int], slope: float, content: int
 ) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
@@ -18,7 +18,7 @@ from softhat.runtime.linear.lookups import LookupKernel
 from softhat.transformer.rows import UnknownShapeError
 from softhat.transformer.shapes import HeadForm, Numbered
 from tests.frontends.regular.test_doubling import expected, random_automaton
-from tests.slices import every
+from tests.slices import every, examples
 
 DIGITS = 5
 
@@ -31,7 +31,7 @@ DIGITS = 5
     flipped=st.integers(0, 31),
     cut=st.integers(1, 20),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_the_mean_is_the_softmax(
     seed: int, n: int, half: float, down: bool, flipped: int, cut: int
 ) -> None:

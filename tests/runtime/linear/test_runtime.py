@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import softhat
@@ -22,6 +22,7 @@ from softhat.runtime.linear.runtime import LinearModel
 from softhat.transformer.rows import UnknownShapeError
 from softhat.transformer.shapes import Local, Ramp
 from softhat.transformer.weights import Sparse
+from tests.slices import examples
 
 EVERY_KIND = [
     "a S b", "a T b", "Y a", "Z (a S b)", "O (a & Y b)", "a U b", "X a", "N (b R c)",
@@ -77,7 +78,7 @@ def test_equals_dense_for_every_kind_of_head(text: str, attention: str) -> None:
         assert heads_differ(model, np.full(200, one)) < 1e-9
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**9), st.integers(1, 25), st.integers(1, 120))
 def test_equals_dense_on_random_formulas(seed: int, size: int, n: int) -> None:
     rng = np.random.default_rng(seed)

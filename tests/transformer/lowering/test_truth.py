@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
@@ -14,7 +14,7 @@ from softhat.models.compiler import compile
 from tests.cases import CASES, Case
 from tests.logic.oracle import truth as by_definition
 from tests.logic.strategies import formulas as any_formula
-from tests.slices import every
+from tests.slices import every, examples
 from tests.transformer.lowering.suite import all_codes, expected, formulas, long_words
 
 SUITE = formulas()
@@ -74,7 +74,7 @@ def test_words_of_length_5000(number: int) -> None:
     check(SUITE[number], "ab", long_words(5000, 2, number)[2:], ("float32", "float64"))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@examples(60, suppress_health_check=list(HealthCheck))
 @given(any_formula(), st.lists(st.sampled_from("abc"), min_size=1, max_size=9))
 def test_any_formula(formula: Formula, word: list[str]) -> None:
     try:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files.reading import check_folder
+from softhat.io.silence import silent_transformers
 
 Floats = npt.NDArray[np.float64]
 MASKED = -1e30  # scores below stand for "may not look"
@@ -40,7 +41,6 @@ class OpenedCheckpoint:
         with extra("transformers", "hf"):
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer
-            from transformers.utils.logging import disable_progress_bar
         if not (folder / "config.json").is_file():
             raise SofthatError(
                 f"{str(folder)!r} has no config.json: give a Hugging Face checkpoint"
@@ -50,12 +50,12 @@ class OpenedCheckpoint:
         try:
             # A checkpoint may bring code of its own, which would be run, or ask on standard input
             # whether it may: neither.
-            disable_progress_bar()
             closed: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-            self.tokenizer = AutoTokenizer.from_pretrained(folder, **closed)
-            self.model = AutoModelForCausalLM.from_pretrained(
-                folder, attn_implementation="eager", use_safetensors=True, **closed
-            ).eval()
+            with silent_transformers():
+                self.tokenizer = AutoTokenizer.from_pretrained(folder, **closed)
+                self.model = AutoModelForCausalLM.from_pretrained(
+                    folder, attn_implementation="eager", use_safetensors=True, **closed
+                ).eval()
         except Exception as error:  # a damaged checkpoint raises anything
             raise SofthatError(
                 f"cannot load the checkpoint {str(folder)!r}: {_first_line(error)}"
