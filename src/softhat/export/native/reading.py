@@ -168,8 +168,8 @@ def _beside(export: Export) -> tuple[str, ...]:
 
 
 def _same_sums(expected: Any, stored: Any) -> None:
-    """Which sums hidden units share is the file's to say: weights that were rounded may make two
-    equal that were not. The tensors must say the same (`transformer_from`)."""
+    """Take from the file which hidden units share a sum. Weights do not tell: rounding may have made
+    two units equal that were not. The tensors must agree (`transformer_from`)."""
     for ours, theirs in zip(expected, stored, strict=True):
         ours["share"] = theirs["share"]
 

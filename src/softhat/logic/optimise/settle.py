@@ -113,8 +113,7 @@ def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:
 
 
 def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool | None:
-    """Is it proved that no word of any length has a position where it holds? None if that is
-    open."""
+    """Does the formula hold at no position of any word, of any length? None if that is open."""
     from softhat.logic.decide.questions import Effort, find_word  # most formulas need no proof
 
     effort = Effort(STEPS, WORDS)
