@@ -86,11 +86,15 @@ def test_the_file_of_an_ahat_is_an_ahat(tmp_path: Path) -> None:
         ["compile", "a", "--dot", "x.png"],
         ["bench", "compile", "--quick", "-o", "x.png"],
         ["analyze", str(AHAT), "--plot", "x.json"],
+        ["circuit", "model", "-o", "x.onnx"],
+        ["export", "model", "--to", "onnx", "-o", "x.json"],
+        ["export", "model", "--to", "gguf", "-o", "x.onnx"],
+        ["decompile", "model", "--alphabet", "ab", "-o", "x.html"],
     ],
 )
 def test_the_suffix_decides_or_is_refused(place: Path, arguments: list[str]) -> None:
     done = softhat(*arguments)
-    assert done.code == 2 and re.search(r"\.(html|png|json)", done.err)
+    assert done.code == 2 and re.search(r"\.(html|png|json|onnx)", done.err)
     assert there() == ["model"]
 
 

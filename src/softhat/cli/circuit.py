@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import JsonOption
-from softhat.cli.output import print_json, print_table
+from softhat.cli.output import check_suffix, print_json, print_table
 
 
 def command(
@@ -37,6 +37,7 @@ def command(
     from softhat.io.files import check_writable, write_file
 
     if out is not None:
+        check_suffix(out, (".json",), "a circuit")
         check_writable(out)
     graph = circuit(folder, id=number)
     document = graph.to_eap() if eap else graph.to_json()

@@ -47,10 +47,10 @@ def command(
 
     Example: softhat decompile my-model --alphabet ab --max-length 60
     """
-    model = read_checkpoint(folder)
     if out is not None:
         check_suffix(out, (".json",), "an automaton")
         check_writable(out)
+    model = read_checkpoint(folder)
     names = read_alphabet(alphabet) or []
     with progress(quiet=as_json) as show:
         result = learned(

@@ -20,7 +20,7 @@ from softhat.cli.models import (
     read_model,
     refuse_ahat,
 )
-from softhat.cli.output import length_and_reason, print_facts, print_json
+from softhat.cli.output import check_suffix, length_and_reason, print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder, parse_json, read_json, read_text
 from softhat.models.model import Model
@@ -107,6 +107,8 @@ def command(
     )
     if output is not None and to in ("torch", "onnx"):
         raise SofthatError(f"--to {to} writes all outputs of a model: leave --output out")
+    if to in ("onnx", "gguf"):
+        check_suffix(out, (f".{to}",), f"an export to {to}")
     read = read_model(model, options)
     if is_folder(out) and os.path.realpath(out) == os.path.realpath(model):
         raise SofthatError(f"{out} is the model itself: write the export to another folder")

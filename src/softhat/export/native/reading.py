@@ -168,8 +168,8 @@ def _beside(export: Export) -> tuple[str, ...]:
 
 
 def _same_sums(expected: Any, stored: Any) -> None:
-    """Take from the file which hidden units share a sum. Weights do not tell: rounding may have made
-    two units equal that were not. The tensors must agree (`transformer_from`)."""
+    """Take from the file which hidden units share a sum: by rounding, units may have become equal
+    that were not. The tensors must agree (`transformer_from`)."""
     for ours, theirs in zip(expected, stored, strict=True):
         ours["share"] = theirs["share"]
 

@@ -34,8 +34,8 @@ class StateMachine:
 
 
 def to_machine(dfa: DFA, modulus: int, lost: bool, won: bool) -> StateMachine:
-    """The machine of a minimal automaton. With `lost` the dead state, from which no word is accepted,
-    is replaced by a final answer; with `won` the state from which every word is accepted."""
+    """The machine of a minimal automaton. With `lost` the state from which no word is accepted is
+    replaced by a final answer; with `won` the state from which every word is."""
     final: dict[int, Answer] = {}
     for state, row in enumerate(dfa.step):
         if all(to == state for to in row):
