@@ -247,6 +247,20 @@ def test_a_folder_of_results_that_others_wrote(place: Path) -> None:
     assert contents() == before
 
 
+def test_parts_of_a_paper_and_of_an_export_in_onnx(place: Path) -> None:
+    for name in ("paper.json", "questions.jsonl", "truth/x/circuit.json"):
+        Path("paper", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("paper", name).write_text('{"format": "softhat-exam/1"}')
+    for name in ("x.onnx", "x.certificate.json", "x.labels.json", "y.labels.json"):
+        Path(name).write_text("mine")
+    before = contents()
+    for name in ("paper/paper.json", "paper/truth/x/circuit.json", "x.certificate.json",
+                 "x.labels.json", "x.onnx", ""):  # fmt: skip
+        one_line(softhat("trace", "model", "abc", "--format", "json", "-o", name))
+    assert contents() == before
+    assert softhat("trace", "model", "abc", "-o", "y.labels.json").code == 0  # of no graph
+
+
 def test_a_theorem_under_the_name_that_nobody_chose(place: Path) -> None:
     Path("right.v").write_text("(* mine *)")
     one_line(softhat("certify", "a", "--alphabet", "ab", "--coq"))

@@ -8,12 +8,16 @@ for another target. So the command notes what was written before it begins.
 from __future__ import annotations
 
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand
+from typer.main import get_click_type
+from typer.models import OptionInfo
 
 from softhat.io.errors import SofthatError
 
+_PATH: Any = type(get_click_type(annotation=Path, parameter_info=OptionInfo()))
 _GIVEN: ContextVar[frozenset[str]] = ContextVar("given", default=frozenset())
 
 
@@ -21,6 +25,9 @@ class NotingCommand(TyperCommand):
     """A command that notes which options were written."""
 
     def invoke(self, ctx: Any) -> Any:
+        for parameter in self.params:  # an empty name would be the working directory
+            if isinstance(parameter.type, _PATH) and ctx.params.get(parameter.name) == "":
+                raise SofthatError(f"{parameter.human_readable_name} is empty: give a name")
         written = frozenset(
             max(option.opts, key=len)
             for option in self.params

@@ -4,8 +4,8 @@ Three rules, asked by `softhat.io.files.writing` before a file is put in place:
 
 1. A command never writes over a file that it has read. The command line turns this on
    (`watch_inputs`); a file is known by its device and inode, so links do not hide it.
-2. The files of a model folder, a checkpoint or a corpus change only together, never one of them
-   as the output of something else.
+2. The files of a model folder, a checkpoint, a corpus or an exam's paper change only together, and
+   so do an ONNX graph and what says what it is: never one of them as the output of something else.
 3. A file whose name the user did not choose (the data beside a picture, the labels beside an ONNX
    graph) replaces only a file that softhat wrote for the same purpose, as its field `format` says.
 """
@@ -23,7 +23,13 @@ from softhat.io.errors import SofthatError
 
 RECORD = "softhat_files"
 """The field of a model folder's `config.json` with the digests of the folder's other files."""
-CORPUS = "corpus.json"
+_CORPUS_HAS = re.compile(r"[^/]+(/[^/]+)?")
+_PAPER_HAS = re.compile(r"paper\.json|questions\.jsonl|README\.md|(models|truth)/.+")
+_INDEXED = {"corpus.json": ("corpus", _CORPUS_HAS), "paper.json": ("exam", _PAPER_HAS)}
+"""Folders that grow file by file: what they are, by the file that says so, and what is theirs."""
+_DEEPEST = 3  # folders between such a file and the deepest one, and one
+_BESIDE_ONNX = re.compile(r"(.+)\.(certificate|labels)\.json")
+"""What `to_onnx` writes beside a graph."""
 _CHECKPOINT = re.compile(
     r"config\.json|generation_config\.json|.*\.safetensors(\.index\.json)?|pytorch_model.*\.bin"
     r"|tokenizer.*|vocab\..*|merges\.txt|(special|added)_tokens.*\.json"
@@ -66,6 +72,15 @@ def is_input(path: str | Path) -> bool:
 
 def check_output(path: str | Path) -> None:
     """Refuse to put an output at `path` if that would destroy an input or a part of a model."""
+    _check_unowned(path)
+    beside = _BESIDE_ONNX.fullmatch(Path(path).name)
+    if beside is not None and Path(path).with_name(f"{beside[1]}.onnx").is_file():
+        raise SofthatError(
+            f"{path} belongs to {beside[1]}.onnx: choose another name for the output"
+        )
+
+
+def _check_unowned(path: str | Path) -> None:
     target = Path(os.path.realpath(path))
     if not target.is_file():
         return
@@ -84,7 +99,7 @@ def check_derived(path: str | Path, kind: str) -> None:
     The kind is what the field `format` begins with. An AHAT's file is softhat's too, and no data
     of a picture may replace it.
     """
-    check_output(path)
+    _check_unowned(path)
     if not os.path.lexists(path):
         return
     try:
@@ -99,8 +114,11 @@ def check_derived(path: str | Path, kind: str) -> None:
 
 def _owner(target: Path) -> str | None:
     """What the file is a part of: a model folder, a checkpoint, a corpus, or nothing."""
-    if any(_is_corpus(place) for place in (target.parent, target.parent.parent)):
-        return "corpus"
+    for place, _ in zip(target.parents, range(_DEEPEST), strict=False):
+        name = target.relative_to(place).as_posix()
+        for index, (kind, has) in _INDEXED.items():
+            if has.fullmatch(name) and _is_indexed(place / index, kind):
+                return kind
     config_file = target.parent / "config.json"
     if not config_file.is_file():
         return None
@@ -117,11 +135,11 @@ def _owner(target: Path) -> str | None:
     return "model folder" if is_model and _CHECKPOINT.fullmatch(target.name) else None
 
 
-def _is_corpus(folder: Path) -> bool:
-    if not (folder / CORPUS).is_file():
+def _is_indexed(file: Path, kind: str) -> bool:
+    if not file.is_file():
         return False
     try:
-        return str(document(folder / CORPUS)["format"]).startswith("softhat-corpus")
+        return str(document(file)["format"]).startswith(f"softhat-{kind}/")
     except (SofthatError, KeyError, TypeError):
         return False
 
