@@ -20,12 +20,13 @@ RESULTS, PAGE = HERE / "results.json", HERE.parent / "docs" / "benchmarks.md"
 OPENING = """# Benchmarks
 
 `python benchmarks/run.py` measures what `softhat bench` does; `benchmarks/certify.py`,
-`benchmarks/cold.py` and `benchmarks/decide.py` measure certificates and decisions, and
-`benchmarks/ahat.py --before` simulations of hard attention. They keep their tables in
-`benchmarks/results.json`, from which this page is written. Every table says at which commit it was
-measured. Times are processor seconds, the best of a few runs; ratios are of numbers from the same
-run. Other programs ran on the machine: they change no processor time as such, but take a share of
-its caches. Run the scripts on your machine before comparing.
+`benchmarks/cold.py`, `benchmarks/typed.py` and `benchmarks/decide.py` measure certificates,
+requests of the explorer and decisions, and `benchmarks/ahat.py --before` simulations of hard
+attention. They keep their tables in `benchmarks/results.json`, from which this page is written.
+Every table says at which commit and on which processor it was measured. Times are processor
+seconds, the best of a few runs; ratios are of numbers from the same run. Other programs ran on the
+machine, up to fifteen on two cores: they share its caches and the units of its cores. So compare
+numbers within a table, not between tables. Run the scripts on your machine before comparing.
 
 """
 
@@ -38,16 +39,17 @@ def keep(tables: Iterable[BenchTable]) -> None:
     commit = subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
     if subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src"], check=False).returncode:
         commit += " with changes"
+    about = {name: value for name, value in machine().items() if name != "softhat"}
+    processor = about.pop("processor")
     known = {table["title"]: table for table in results["tables"]}
     for table in tables:
         known[table.title] = {
             "title": table.title,
-            "measured": f"{__version__}, commit {commit}",
+            "measured": f"{__version__}, commit {commit}, on {processor}",
             "columns": list(table.columns),
             "rows": [list(row) for row in table.rows],
             "note": table.note,
         }
-    about = {name: value for name, value in machine().items() if name != "softhat"}
     results = {"format": "softhat-bench/2", "machine": about, "tables": list(known.values())}
     _write(RESULTS, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     _write(PAGE, page(results))
