@@ -21,7 +21,6 @@ from softhat.transformer.lowering.heads.match import match_scores
 from softhat.transformer.lowering.heads.previous import previous_scores
 from softhat.transformer.lowering.heads.shift import shift_scores
 from softhat.transformer.lowering.heads.sign import sign_scores
-from softhat.transformer.lowering.heads.strict_latest import strict_latest_scores
 from softhat.transformer.lowering.heads.width import width_scores
 from softhat.transformer.lowering.rows import ORDINARY, SINKS, HeadRows, HeadScores, Row, RowPair
 from softhat.transformer.lowering.wiring import Wiring
@@ -76,10 +75,8 @@ def _sharpness(wide: bool) -> float:
 def _scores(head: planned.Head, wide: bool, wiring: Wiring) -> HeadScores:
     sharpness = _sharpness(wide)
     match head:
-        case planned.Latest():
+        case planned.Latest() | planned.StrictLatest():
             return latest_scores(head, sharpness, wiring)
-        case planned.StrictLatest():
-            return strict_latest_scores(head, sharpness, wiring)
         case planned.Previous():
             return previous_scores(head, sharpness, wiring)
         case planned.Shift():
@@ -104,9 +101,10 @@ def _value(head: planned.Head, wiring: Wiring) -> Row:
             planned.Latest(value=value)
             | planned.StrictLatest(value=value)
             | planned.Previous(value=value)
+            | planned.Shift(value=value)
+            | planned.Match(value=value)
+            | planned.At(value=value)
         ):
-            return wiring.bit(value)
-        case planned.Shift(value=value) | planned.Match(value=value) | planned.At(value=value):
             return wiring.bit(value)
         case planned.Average(terms=terms) | planned.MatchMean(terms=terms):
             return wiring.weighted(terms)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from softhat.program.draft import Draft
 from softhat.program.heads import Direction, Latest, StrictLatest
 from softhat.transformer.lowering.heads.latest import latest_scores
-from softhat.transformer.lowering.heads.strict_latest import strict_latest_scores
 from tests.transformer.lowering.heads.suite import logits, sharpnesses, softmax, wiring, words
 
 
@@ -26,7 +25,7 @@ def test_score_and_leak(
     bad, value = draft.token(["a"]), draft.token(["b"])
     head = StrictLatest(bad, value, direction)
     program = draft.finish({"out": draft.add(head, "head")})
-    made = strict_latest_scores(head, c, wiring(program, scaled))
+    made = latest_scores(head, c, wiring(program, scaled))
     loose = latest_scores(Latest(bad, value, direction), c, wiring(program, scaled))
     found = logits(made, program, word, scaled, c)
     weak = logits(loose, program, word, scaled, c)
