@@ -15,10 +15,8 @@ import numpy as np
 from softhat.export.labels import (
     CoordinateLabel,
     HeadLabel,
-    LabelNode,
     Labels,
     NeuronLabel,
-    circuit,
     outputs_said,
 )
 from softhat.export.native.meanings import NativeMeanings, native_meanings
@@ -47,43 +45,51 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
     """
     part_meanings = native_meanings(t, program)
     t = part_meanings.named if part_meanings else t
-    if t.layers and all(since == 0 for c in t.coordinates for since, _ in c.holds):
-        return _lasting(t)
+    lasting = bool(t.layers) and all(since == 0 for c in t.coordinates for since, _ in c.holds)
+    if lasting:
+        part_meanings = None
     heads: list[HeadLabel] = []
     neurons: list[NeuronLabel] = []
     edges: list[tuple[str, str]] = []
-    sources = _embedded(t)
+    sources = _lasting_sources(t) if lasting else _embedded(t)
+
+    def reads(coordinates: Iterable[int], reader: str) -> None:
+        names = {name for c in coordinates for name in sources.get(c, ())}
+        edges.extend((source, reader) for source in sorted(names))
+
+    def writes(coordinates: Iterable[int], name: str) -> None:
+        for c in coordinates:
+            sources[c] = (*sources.get(c, ()), name) if lasting else (name,)
+
     for number, layer in enumerate(t.layers):
-        writes = _written(layer)
+        written = _written(layer)
         for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
-            name = f"L{number}.H{h}"
             inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
-            for suffix, tensor in inputs.items():
-                edges += _edges(sources, _of_head(tensor, h), name + suffix)
-            read = {c for tensor in inputs.values() for c in _of_head(tensor, h)}
+            read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
+            for suffix, part in read.items():
+                reads(part, f"L{number}.H{h}{suffix}")
             heads.append(
                 HeadLabel(
                     layer=number,
                     head=h,
                     kind=kind,
                     label=label,
-                    reads=_texts(t, read, number),
-                    writes=_texts(t, writes[h], number + 1),
+                    reads=_texts(t, set().union(*read.values()), number),
+                    writes=_texts(t, written[h], number if lasting else number + 1),
                     computes=part_meanings.heads[number][h] if part_meanings else (),
                 )
             )
-        for h, coordinates in enumerate(writes):
-            sources |= dict.fromkeys(coordinates, f"L{number}.H{h}")
-        edges += _edges(sources, set(layer.into.where[1].tolist()), f"L{number}.MLP")
-        neurons += (
-            _unit_labels(part_meanings, number) if part_meanings else _neurons(t, layer, number)
-        )
-        for c, coordinate in enumerate(t.coordinates):
-            if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds):
-                sources[c] = f"L{number}.MLP"
+        for h, coordinates in enumerate(written):
+            writes(coordinates, f"L{number}.H{h}")
+        reads(set(layer.into.where[1].tolist()), f"L{number}.MLP")
+        if part_meanings:
+            neurons += _unit_labels(part_meanings, number)
+        else:
+            neurons += _neurons(t, layer, number, clears=not lasting)
+        writes(_stored(t, layer, number, lasting), f"L{number}.MLP")
+    rows, columns = t.readout.where
     for at, name in enumerate(t.outputs):
-        rows, columns = t.readout.where
-        edges += _edges(sources, set(columns[rows == at].tolist()), f"output:{name}")
+        reads(set(columns[rows == at].tolist()), f"output:{name}")
     return Labels(
         model="softhat",
         heads=tuple(heads),
@@ -97,46 +103,24 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
     )
 
 
-def _lasting(t: Transformer) -> Labels:
-    """Labels of a transformer whose coordinates hold one thing each, from the embedding on."""
-    heads: list[HeadLabel] = []
-    neurons: list[NeuronLabel] = []
-    embedding = LabelNode("embed", (), frozenset(t.embedding.where[1].tolist()))
-    places = LabelNode("positions", (), frozenset(_varying(t)))
-    stages: list[list[LabelNode]] = [[embedding, places]]
-    for number, layer in enumerate(t.layers):
-        writes = _written(layer)
-        nodes = []
-        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
-            inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
-            read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
-            everything = {c for part in read.values() for c in part}
-            reads, wrote = (_texts(t, part, number) for part in (everything, writes[h]))
-            heads.append(HeadLabel(number, h, kind, label, reads, wrote))
-            inputs_read = tuple((suffix, frozenset(part)) for suffix, part in read.items())
-            nodes.append(LabelNode(f"L{number}.H{h}", inputs_read, frozenset(writes[h])))
-        stages.append(nodes)
-        if layer.into_bias.size:
-            into = (("", frozenset(layer.into.where[1].tolist())),)
-            changed = frozenset(layer.out.where[0].tolist())
-            stages.append([LabelNode(f"L{number}.MLP", into, changed)])
-            neurons += _neurons(t, layer, number, clears=False)
-    rows, columns = t.readout.where
-    stages.append(
-        [
-            LabelNode(
-                f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset()
-            )
-            for at, name in enumerate(t.outputs)
-        ]
-    )
-    return Labels(
-        model="softhat",
-        heads=tuple(heads),
-        neurons=tuple(neurons),
-        coordinates=tuple(CoordinateLabel(c, x.holds) for c, x in enumerate(t.coordinates)),
-        edges=circuit(stages),
-    )
+def _stored(t: Transformer, layer: Layer, number: int, lasting: bool) -> list[int]:
+    """The coordinates whose content is what this feed-forward wrote."""
+    if lasting:
+        return sorted(set(layer.out.where[0].tolist()))
+    return [
+        c
+        for c, coordinate in enumerate(t.coordinates)
+        if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds)
+    ]
+
+
+def _lasting_sources(t: Transformer) -> dict[int, tuple[str, ...]]:
+    """What writes each coordinate before the first layer, where coordinates hold one thing each."""
+    embedded, varying = set(t.embedding.where[1].tolist()), _varying(t)
+    return {
+        c: ("embed",) * (c in embedded) + ("positions",) * (c in varying)
+        for c in embedded | varying
+    }
 
 
 def _varying(t: Transformer) -> set[int]:
@@ -151,11 +135,11 @@ def _raw(text: str) -> bool:
     return text.startswith("raw ")
 
 
-def _embedded(t: Transformer) -> dict[int, str]:
+def _embedded(t: Transformer) -> dict[int, tuple[str, ...]]:
     """The source of each coordinate that varies before the first layer."""
-    sources = dict.fromkeys(t.position_embedding.where[0].tolist(), "positions")
-    sources |= dict.fromkeys(t.embedding.where[1].tolist(), "embed")
-    return {c: name for c, name in sources.items() if t.coordinates[c].label(0) != CONSTANT}
+    sources = dict.fromkeys(t.position_embedding.where[0].tolist(), ("positions",))
+    sources |= dict.fromkeys(t.embedding.where[1].tolist(), ("embed",))
+    return {c: names for c, names in sources.items() if t.coordinates[c].label(0) != CONSTANT}
 
 
 def _written(layer: Layer) -> list[set[int]]:
@@ -168,10 +152,6 @@ def _of_head(tensor: Sparse, head: int) -> set[int]:
     """The coordinates that one head's matrix reads."""
     h, _, c = tensor.where
     return set(c[h == head].tolist())
-
-
-def _edges(sources: dict[int, str], read: Iterable[int], reader: str) -> list[tuple[str, str]]:
-    return [(source, reader) for source in sorted({sources[c] for c in read if c in sources})]
 
 
 def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str, ...]:
