@@ -18,6 +18,9 @@ from softhat.circuits.graph import Circuit
 from softhat.circuits.network import Array, Network, Only
 from softhat.circuits.witness import LENGTHS, coded, draw
 
+WORDS = 256
+"""Random pairs of words, of all lengths together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
@@ -29,32 +32,25 @@ class Ablation:
     minimality: float
 
 
-def ablate(
-    network: Network, circuit: Circuit, chosen: Collection[str], seed: int = 0, words: int = 256
-) -> Ablation:
+def ablate(network: Network, circuit: Circuit, chosen: Collection[str]) -> Ablation:
     """Of the edges `chosen`. What each does alone, the circuit knows: its edges were judged by
     patching, and the weights of all others are 0. Constants are in no circuit and in all."""
     matter = {edge.name for edge in circuit.edges if edge.carries == "input"}
     constant = frozenset(edge.name for edge in circuit.edges if edge.carries == "constant")
     asked = frozenset(chosen) - constant
     return Ablation(
-        completeness=_completeness(network, circuit, asked | constant, seed, words),
-        empty=_completeness(network, circuit, constant, seed, words),
+        completeness=_completeness(network, circuit, asked | constant),
+        empty=_completeness(network, circuit, constant),
         minimality=len(asked & matter) / len(asked) if asked else 1.0,
     )
 
 
-def _completeness(
-    network: Network, circuit: Circuit, edges: frozenset[str], seed: int, words: int
-) -> float:
-    rng = np.random.default_rng([seed, 1])
+def _completeness(network: Network, circuit: Circuit, edges: frozenset[str]) -> float:
+    rng = np.random.default_rng([0, 1])
     most = LENGTHS[-1] if network.longest is None else network.longest
     lengths = [min(n, most) for n in LENGTHS]
-    pairs = [
-        (draw(network, rng, max(4, words // len(lengths)), n),
-         draw(network, rng, max(4, words // len(lengths)), n))
-        for n in lengths
-    ]  # fmt: skip
+    count = WORDS // len(lengths)
+    pairs = [(draw(network, rng, count, n), draw(network, rng, count, n)) for n in lengths]
     right = total = 0
     for clean, other in (*pairs, *_own_pairs(network, circuit)):
         _, margins = network.run(clean)

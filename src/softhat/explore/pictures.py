@@ -154,20 +154,14 @@ def sharpness_of(model: Model) -> float:
 
 
 def leak_and_margin(
-    model: Model,
-    file: str | Path,
-    dtypes: Sequence[str] = DTYPES,
-    longest: int = 2300,
-    measured: Sequence[Curve] | None = None,
+    model: Model, file: str | Path, dtypes: Sequence[str] = DTYPES, longest: int = 2300
 ) -> None:
     """Draw leak (of the leakiest head) and margin against n, measured and certified. The usual
     lengths go just past the 2,048 positions that float16 holds exactly."""
-    if measured is None:
-        measured = curves(model, dtypes, spread(longest))
     drawn = figure(7.2, 6.4)
     top, bottom = drawn.subplots(2, 1, sharex=True)
     certificate = model.certificate
-    for curve in measured:
+    for curve in curves(model, dtypes, spread(longest)):
         colour = DTYPE_COLOURS[curve.dtype]
         worst = [max(at, default=0.0) for at in curve.leak]
         style = {"color": colour, "marker": "o", "markersize": 3, "linewidth": 1.4}

@@ -24,7 +24,7 @@ for each tape. Machine-checked: `tapes_step` and `tapes_run` of proofs/StepTapes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from softhat.frontends.machines.gray import far_flips, far_leaves, flip
 from softhat.frontends.machines.machine import EOS
@@ -108,11 +108,10 @@ class _History:
     def _tapes(self) -> range:
         return range(self.machine.tapes)
 
-    def last(self, holds: object, starting: bool = False) -> Formula:
-        """Did this hold of the last token that acted (`starting`: of `go`)?"""
-        assert callable(holds)
+    def last(self, holds: Callable[..., bool]) -> Formula:
+        """Did this hold of the last token that acted?"""
         names = [name for name, action in self.named.items() if holds(action)]
-        return Since(self._before, self.told([*names, *([GO] if starting else [])]))
+        return Since(self._before, self.told(names))
 
     def _moves(self, tape: int) -> Formula:
         """Does the last action move this tape's head? Asked only until the head has moved."""

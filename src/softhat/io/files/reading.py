@@ -104,9 +104,9 @@ def read_bytes(path: str | Path, inside: Path | None = None, most: int = MOST_BY
         return read_stream(file, str(path), most)
 
 
-def read_text(path: str | Path, inside: Path | None = None, most: int = MOST_BYTES) -> str:
+def read_text(path: str | Path, inside: Path | None = None) -> str:
     """What a file holds, as UTF-8 text."""
-    return decoded(read_bytes(path, inside, most), str(path))
+    return decoded(read_bytes(path, inside), str(path))
 
 
 def decoded(data: bytes, name: str) -> str:

@@ -36,6 +36,7 @@ from softhat.numbers.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
 _EASY = 12  # bits of a machine that is searched as it is
+_LITTLE = 100_000  # steps of diagrams that cost little
 _FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
 
 
@@ -103,14 +104,14 @@ def implies(
     return find_word(And(f, Not(g)), "anywhere", [f, g], alphabet, propositions, up_to)
 
 
-def differ_somewhere(f: Formula, g: Formula, alphabet: Sequence[str], steps: int = 100_000) -> bool:
+def differ_somewhere(f: Formula, g: Formula, alphabet: Sequence[str]) -> bool:
     """Is it known, at little cost, that f and g differ on some word?"""
     core = to_core(without_recalls(Xor(f, g)))
     if any(_is_open(node) for node, _ in distinct(core)[0]):
         return False
     letters = letters_for([f, g], alphabet, None)
     try:
-        return shortest(goal_of(core, "anywhere"), letters, steps, None) is not None
+        return shortest(goal_of(core, "anywhere"), letters, _LITTLE, None) is not None
     except TooHardError:
         return False
 

@@ -141,6 +141,6 @@ def _picked(kind: type[_Extreme], laws: tuple[Law, ...]) -> Law:
     return rest[0] if len(rest) == 1 else kind(tuple(rest))
 
 
-def rounded_up(of: Law, bits: int = 6) -> Law:
-    """The next number of this many significant bits, at every n."""
-    return RoundedUp(of, bits)
+def rounded_up(of: Law) -> Law:
+    """The next number of six significant bits, at every n."""
+    return RoundedUp(of, 6)
