@@ -22,32 +22,136 @@ COUNTS = {"past": nodes.Count, "future": nodes.CountFuture, "total": nodes.Count
 
 def read_back(program: Program) -> dict[str, Formula] | None:
     """A formula for each output; None where a head says what no formula does."""
-    formulas = _formulas(program)
-    if len(formulas) < len(program.signals):
+    reading = _Reading(program)
+    if len(reading.formulas) < len(program.signals):
         return None
-    return {name: _literal(literal, formulas) for name, literal in program.outputs}
+    return {name: reading.literal(literal) for name, literal in program.outputs}
 
 
 def unsaid(program: Program) -> str | None:
     """The first signal that no formula says, by its kind and label; None if there is none."""
-    at = len(_formulas(program))
+    at = len(_Reading(program).formulas)
     if at == len(program.signals):
         return None
     return f"{type(program.signals[at]).__name__} ({program.labels[at]})"
 
 
-def _formulas(program: Program) -> list[Formula | None]:
+class _Reading:
     """What each signal says, up to the first that no formula says; None for numbers, which others
     read."""
-    formulas: list[Formula | None] = []
-    for signal in program.signals:
-        formula = None
-        if not isinstance(signal, heads.Average | heads.Width | Total):
-            formula = _formula(program, signal, formulas)
-            if formula is None:
-                break
-        formulas.append(formula)
-    return formulas
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.formulas: list[Formula | None] = []
+        for signal in program.signals:
+            formula = None
+            if not isinstance(signal, heads.Average | heads.Width | Total):
+                formula = self.formula(signal)
+                if formula is None:
+                    break
+            self.formulas.append(formula)
+
+    def literal(self, literal: Literal) -> Formula:
+        if literal.signal < 0:
+            return TRUE if literal.positive else FALSE
+        formula = self.formulas[literal.signal]
+        assert formula is not None, "an average is no literal"
+        return formula if literal.positive else nodes.Not(formula)
+
+    def formula(self, signal: Signal) -> Formula | None:
+        match signal:
+            case inputs.PositionBit():
+                return digit(signal)
+            case _ if isinstance(signal, Input):
+                return of_input(signal)
+            case And(literals):
+                return self.conjunction(literals)
+            case Table(terms):
+                return nodes.any_of(map(self.conjunction, terms))
+            case Xor(left, right):
+                return nodes.Xor(*(self.literal(Literal(at, True)) for at in (left, right)))
+            case heads.Latest(bad, value, direction):
+                return self.latest(bad, value, direction)
+            case heads.StrictLatest(bad, value, direction):
+                return beside(self.latest(bad, value, direction), direction)
+            case heads.Previous(value, direction):
+                return beside(self.literal(value), direction)
+            case heads.Shift(value, distance, direction):
+                shifted = self.literal(value)
+                for _ in range(distance):
+                    shifted = beside(shifted, direction)
+                return shifted
+            case heads.Recall(bad, queries, keys, value):
+                ruled_out = (self.literal(bad), FALSE)
+                return nodes.recall(self.literal(value), ruled_out, *self.digits(keys, queries))
+            case heads.Sign():
+                return self.comparison(signal)
+            case heads.Match(selector, value):
+                return some(self.selection(selector), self.literal(value))
+            case heads.At(queries, keys, value, mask):
+                return coded(self.digits(keys, queries), self.literal(value), mask)
+            case Steps(count, turns):
+                return self.steps(count, turns)
+        return None
+
+    def digits(
+        self, keys: tuple[Literal, ...], queries: tuple[Literal, ...]
+    ) -> list[tuple[Formula, Formula]]:
+        pairs = zip(keys, queries, strict=True)
+        return [(self.literal(key), self.literal(query)) for key, query in pairs]
+
+    def selection(self, selector: heads.Selector) -> Selection:
+        return Selection(
+            tuple(map(self.literal, selector.queries)),
+            tuple(map(self.literal, selector.keys)),
+            selector.table,
+            selector.mask,
+            self.are_tokens(selector.queries),
+        )
+
+    def are_tokens(self, literals: Iterable[Literal]) -> bool:
+        """Are these different symbols, of which a position has one?"""
+        seen: list[str] = []
+        for literal in literals:
+            signal = self.program.signals[literal.signal] if literal.signal >= 0 else None
+            if not isinstance(signal, inputs.TokenIn) or not literal.positive:
+                return False
+            seen += signal.symbols
+        return len(set(seen)) == len(seen) and not self.program.propositional
+
+    def steps(self, count: int, turns: tuple[int, ...]) -> Formula | None:
+        """A bit of a count, or of a sum of counts."""
+        signal = self.program.signals[count]
+        terms = signal.terms if isinstance(signal, Total) else ((1, count),)
+        counted = []
+        for a, at in terms:
+            width = self.program.signals[at]
+            if not isinstance(width, heads.Width):
+                return None
+            counted.append((a, self.selection(width.selector)))
+        return stepped(counted, turns)
+
+    def conjunction(self, literals: Iterable[Literal]) -> Formula:
+        return nodes.all_of(map(self.literal, literals))
+
+    def latest(self, bad: Literal, value: Literal, direction: str) -> Formula:
+        """Back over positions with `bad` to the first without, and its value."""
+        over = self.literal(bad)
+        here = nodes.And(nodes.Not(over), self.literal(value))
+        return nodes.Since(over, here) if direction == "past" else nodes.Until(over, here)
+
+    def comparison(self, sign: heads.Sign) -> Formula:
+        total: Term = nodes.Integer(0)
+        for a, size in ((sign.position, nodes.position), (sign.length, nodes.length)):
+            if a:  # who does not look at the length is a decoder
+                total = nodes.Sum(total, a * size)
+        for at in sign.averages:
+            average = self.program.signals[at]
+            assert isinstance(average, heads.Average)
+            for a, read in average.terms:
+                counted = self.literal(Literal(read, True))
+                total = nodes.Sum(total, a * COUNTS[average.range](counted))
+        return total >= sign.threshold
 
 
 def of_input(signal: Input) -> Formula | None:
@@ -69,127 +173,6 @@ def of_input(signal: Input) -> Formula | None:
             return None
 
 
-def _literal(literal: Literal, formulas: list[Formula | None]) -> Formula:
-    if literal.signal < 0:
-        return TRUE if literal.positive else FALSE
-    formula = formulas[literal.signal]
-    assert formula is not None, "an average is no literal"
-    return formula if literal.positive else nodes.Not(formula)
-
-
-def _formula(program: Program, signal: Signal, formulas: list[Formula | None]) -> Formula | None:
-    if isinstance(signal, inputs.PositionBit):
-        return digit(signal)
-    if isinstance(signal, Input):
-        return of_input(signal)
-    match signal:
-        case And(literals):
-            return _conjunction(literals, formulas)
-        case Table(terms):
-            rows = (_conjunction(term, formulas) for term in terms)
-            return nodes.any_of(rows)
-        case Xor(left, right):
-            return nodes.Xor(
-                _literal(Literal(left, True), formulas), _literal(Literal(right, True), formulas)
-            )
-        case heads.Latest(bad, value, direction):
-            return _latest(_literal(bad, formulas), _literal(value, formulas), direction)
-        case heads.StrictLatest(bad, value, direction):
-            return beside(
-                _latest(_literal(bad, formulas), _literal(value, formulas), direction), direction
-            )
-        case heads.Previous(value, direction):
-            return beside(_literal(value, formulas), direction)
-        case heads.Shift(value, distance, direction):
-            shifted = _literal(value, formulas)
-            for _ in range(distance):
-                shifted = beside(shifted, direction)
-            return shifted
-        case heads.Recall(bad, queries, keys, value):
-            digits = [
-                (_literal(key, formulas), _literal(query, formulas))
-                for key, query in zip(keys, queries, strict=True)
-            ]
-            return nodes.recall(
-                _literal(value, formulas), (_literal(bad, formulas), FALSE), *digits
-            )
-        case heads.Sign():
-            return _sign(program, signal, formulas)
-        case heads.Match(selector, value):
-            return some(_selection(program, selector, formulas), _literal(value, formulas))
-        case heads.At(queries, keys, value, mask):
-            digits = [
-                (_literal(key, formulas), _literal(query, formulas))
-                for key, query in zip(keys, queries, strict=True)
-            ]
-            return coded(digits, _literal(value, formulas), mask)
-        case Steps(count, turns):
-            return _steps(program, count, turns, formulas)
-    return None
-
-
-def _selection(
-    program: Program, selector: heads.Selector, formulas: list[Formula | None]
-) -> Selection:
-    return Selection(
-        tuple(_literal(query, formulas) for query in selector.queries),
-        tuple(_literal(key, formulas) for key in selector.keys),
-        selector.table,
-        selector.mask,
-        _are_tokens(program, selector.queries),
-    )
-
-
-def _are_tokens(program: Program, literals: Iterable[Literal]) -> bool:
-    """Are these different symbols, of which a position has one?"""
-    seen: list[str] = []
-    for literal in literals:
-        signal = program.signals[literal.signal] if literal.signal >= 0 else None
-        if not isinstance(signal, inputs.TokenIn) or not literal.positive:
-            return False
-        seen += signal.symbols
-    return len(set(seen)) == len(seen) and not program.propositional
-
-
-def _steps(
-    program: Program, count: int, turns: tuple[int, ...], formulas: list[Formula | None]
-) -> Formula | None:
-    """A bit of a count, or of a sum of counts."""
-    signal = program.signals[count]
-    terms = signal.terms if isinstance(signal, Total) else ((1, count),)
-    counted = []
-    for a, at in terms:
-        width = program.signals[at]
-        if not isinstance(width, heads.Width):
-            return None
-        counted.append((a, _selection(program, width.selector, formulas)))
-    return stepped(counted, turns)
-
-
-def _conjunction(literals: Iterable[Literal], formulas: list[Formula | None]) -> Formula:
-    return nodes.all_of(_literal(literal, formulas) for literal in literals)
-
-
-def _latest(bad: Formula, value: Formula, direction: str) -> Formula:
-    """Back over positions with `bad` to the first without, and its value."""
-    here = nodes.And(nodes.Not(bad), value)
-    return nodes.Since(bad, here) if direction == "past" else nodes.Until(bad, here)
-
-
 def beside(formula: Formula, direction: str) -> Formula:
     """That the formula holds one position before (after, for the future)."""
     return nodes.Yesterday(formula) if direction == "past" else nodes.Tomorrow(formula)
-
-
-def _sign(program: Program, sign: heads.Sign, formulas: list[Formula | None]) -> Formula:
-    total: Term = nodes.Integer(0)
-    for a, size in ((sign.position, nodes.position), (sign.length, nodes.length)):
-        if a:  # who does not look at the length is a decoder
-            total = nodes.Sum(total, a * size)
-    for at in sign.averages:
-        average = program.signals[at]
-        assert isinstance(average, heads.Average)
-        for a, read in average.terms:
-            counted = _literal(Literal(read, True), formulas)
-            total = nodes.Sum(total, a * COUNTS[average.range](counted))
-    return total >= sign.threshold
