@@ -37,6 +37,16 @@ def test_the_theorem_of_a_block(tmp_path: Path) -> None:
         softhat.state(softhat.compile(parity, max_length=8))
 
 
+def test_long_formulas_are_set_as_text_and_powers_as_powers() -> None:
+    """TeX breaks text, and no display: one would stick out of the column."""
+    long = " & ".join(f"O ({x} & Y {y})" for x in "abc" for y in "abc")
+    latex = softhat.state(softhat.compile(long, alphabet="abc")).latex
+    assert r"\[" not in latex and r"\begin{quote}" in latex
+    short = softhat.state(softhat.compile("O (b & Y a)", alphabet="abc")).latex
+    assert r"\[" in short and r"\begin{quote}" not in short
+    assert "$2^{53}$ = 9007199254740992" in short
+
+
 def test_on_the_command_line() -> None:
     done = command("state", "!c S a", "--alphabet", "abc", "--latex")
     assert done.code == 0 and done.out.count(r"\begin{") == done.out.count(r"\end{") == 3
@@ -45,10 +55,12 @@ def test_on_the_command_line() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
 def test_latex_takes_it(tmp_path: Path) -> None:
+    long = " & ".join(f"O (a & {'Y ' * k}'x_{{}}')" for k in range(1, 9))
     stated = softhat.state(
-        softhat.compile("F (2*#(a) = #*(a)) & (a S 'x_{}')", alphabet=["a", "x_{}"])
+        softhat.compile(f"F (2*#(a) = #*(a)) & (a S 'x_{{}}') & {long}", alphabet=["a", "x_{}"])
     )
-    head = r"\documentclass{article}\usepackage{amsmath,amssymb,amsthm,booktabs}"
+    head = r"\documentclass[twocolumn]{article}\usepackage{amsmath,amssymb,amsthm,booktabs}"
     head += r"\newtheorem{theorem}{Theorem}\begin{document}"
     (tmp_path / "t.tex").write_text(head + stated.latex + "\n" + r"\end{document}")
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True)
+    assert "Overfull" not in (tmp_path / "t.log").read_text("latin-1")

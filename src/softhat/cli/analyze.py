@@ -13,7 +13,7 @@ import typer
 from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
-from softhat.cli.figures import StyleOption, WidthOption, read_plot
+from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
 from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
@@ -67,13 +67,14 @@ def command(
     ] = None,
     style: StyleOption = "screen",
     width: WidthOption = None,
+    panel: PanelOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rows, gaps and critical β of an AHAT's heads; whether it is uniform-tieless.
 
     Example: softhat analyze examples/ahat/dyck-argmin.json --up-to 8
     """
-    paper = read_plot(plot, style, width)
+    paper = read_plot(plot, style, width, panel)
     if is_folder(model) and not is_file(model / "ahat.json"):
         refuse_given("a checkpoint is run on texts", "--up-to", "--words")
         _lens(model, text or [], leak, row, plot, as_json)
@@ -91,7 +92,7 @@ def command(
         from softhat.ahat.simulation.curves import analysis_curves
         from softhat.io.pictures.laws import save_laws
 
-        save_laws(analysis_curves(result), plot, paper)
+        save_laws(analysis_curves(result), plot, paper, panel)
     if as_json:
         print_json(to_json(result))
     else:

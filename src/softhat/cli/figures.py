@@ -20,18 +20,25 @@ WidthOption = Annotated[
     str | None,
     typer.Option("--width", metavar="SIZE", help="With --style paper: 3.3in, 84mm or 8.4cm."),
 ]
+PanelOption = Annotated[
+    int | None,
+    typer.Option("--panel", metavar="N", help="Draw only the N-th panel of the picture."),
+]
 COLUMN = 3.3
 """Inches: a column of two-column proceedings."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 
 
-def read_plot(plot: Path | None, style: Style, width: str | None) -> float | None:
+def read_plot(
+    plot: Path | None, style: Style, width: str | None, panel: int | None = None
+) -> float | None:
     """The width of `--plot` for paper, None for one on a screen; refused before work is done."""
     paper = paper_width(style, width)
     if plot is not None:
         check_picture_and_data(plot)
-    elif paper is not None:
-        raise SofthatError("--style is of the picture: name one with --plot")
+    elif paper is not None or panel is not None:
+        option = "--style" if panel is None else "--panel"
+        raise SofthatError(f"{option} is of the picture: name one with --plot")
     return paper
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from softhat.cli.coq import ask_coq
-from softhat.cli.figures import StyleOption, WidthOption, read_plot
+from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
 from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
@@ -56,6 +56,7 @@ def command(
     ] = None,
     style: StyleOption = "screen",
     width: WidthOption = None,
+    panel: PanelOption = None,
     as_json: JsonOption = False,
     coq: Annotated[
         bool,
@@ -71,7 +72,8 @@ def command(
     if coq:
         refuse_given(
             "--coq writes a theorem about every length, and no model",
-            *("--decide", "--max-length", "--dtype", "--snap", "--plot", "--style", "--width"),
+            *("--decide", "--max-length", "--dtype", "--snap"),
+            *("--plot", "--style", "--width", "--panel"),
         )
         _coq(model, folder, epsilon, as_json)
     from softhat.ahat.analysis.gap_laws import gap_laws
@@ -81,7 +83,7 @@ def command(
     from softhat.io.pictures.laws import NOTHING_TO_DRAW, save_laws
     from softhat.transformer.stored import FORMAT
 
-    paper = read_plot(plot, style, width)
+    paper = read_plot(plot, style, width, panel)
     if decide:
         refuse_given("--decide asks for decisions, however far values are off", "--epsilon")
     source = load(model)
@@ -107,7 +109,7 @@ def command(
     if plot is not None and not interrupted:
         from softhat.ahat.simulation.curves import simulation_curves
 
-        save_laws(simulation_curves(simulation), plot, paper)
+        save_laws(simulation_curves(simulation), plot, paper, panel)
     if as_json:
         print_json(certificate.to_json())
     else:

@@ -5,7 +5,8 @@ r"""What is proved about a model as a theorem for a paper: statement, laws, assu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from softhat import __version__
@@ -118,7 +119,7 @@ def _latex(model: Stated) -> Iterator[str]:
         yield f"{_prose(_automaton(model))}."
     else:
         formulas = [to_latex(formula) for formula in model.formulas.values()]
-        yield r"\[ " + r" ,\qquad ".join(formulas) + r" . \]"
+        yield from _displayed(formulas)
     laws = {law.text: law.latex() for layer in t.layers for law in layer.laws}
     if laws:
         listed = ", ".join(rf"$\beta(n) = {text}$" for text in laws.values())
@@ -139,6 +140,21 @@ def _latex(model: Stated) -> Iterator[str]:
     yield from (f"% {line}" if line else "%" for line in BIBTEX.split("\n"))
 
 
+BROAD = 60
+"""Characters of a formula that fit on a line of a column, as printed."""
+
+
+def _displayed(formulas: Sequence[str]) -> Iterator[str]:
+    """Formulas on a line of their own; longer ones as text, which TeX breaks at operators."""
+    said = r" ,\qquad ".join(formulas)
+    if len(re.sub(r"\\[a-zA-Z]+|[{}\s]", "", said)) <= BROAD:
+        yield rf"\[ {said} . \]"
+        return
+    yield r"\begin{quote}\raggedright\normalfont"
+    yield r" \\ ".join(f"${formula}$" for formula in formulas) + "."
+    yield r"\end{quote}"
+
+
 def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
@@ -156,4 +172,12 @@ _SETTINGS = {
 
 
 def _prose(text: str) -> str:
+    pieces = re.split(r"(\d+\^-?\d+)", text)  # every other one is a power
+    return "".join(
+        "${}^{{{}}}$".format(*piece.split("^")) if at % 2 else _in_settings(piece)
+        for at, piece in enumerate(pieces)
+    )
+
+
+def _in_settings(text: str) -> str:
     return "".join(_SETTINGS.get(char, char) for char in text)

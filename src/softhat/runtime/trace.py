@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from softhat.io.errors import SofthatError
 from softhat.runtime.dense import Maps, Ready
 from softhat.transformer.weights import BOS
 
@@ -55,13 +56,35 @@ class Trace:
         places = [str(i) for i in range(1, n + 1)]
         return "".join(maps) + table(["margins", *places], margins, self.title)
 
-    def plot(self, file: str | Path | None = None) -> Any:
-        """The picture of this trace: a matplotlib figure, written to `file` if there is one."""
+    def plot(
+        self,
+        file: str | Path | None = None,
+        head: tuple[int, int] | None = None,
+        width: float | None = None,
+    ) -> Any:
+        """The picture of this trace: a matplotlib figure, written to `file` if there is one.
+
+        `head`, a layer and a head in it, asks for its map alone, for a paper: `width` inches
+        (3.3 unless said), type of 8 points.
+        """
         from softhat.io.pictures.style import check_name, save
-        from softhat.io.pictures.traces import trace_figure
+        from softhat.io.pictures.traces import head_figure, trace_figure
 
         if file is not None:
             check_name(file)
+        if head is not None:
+            layer, number = self._known(head)
+            picture = head_figure(
+                self.tokens,
+                self.attention[layer][number],
+                f"layer {layer}, head {number}: {self.heads[layer][number]}",
+                3.3 if width is None else width,
+            )
+            if file is not None:
+                save(picture, file)
+            return picture
+        if width is not None:
+            raise SofthatError("width is of one head's map: say which with head=(layer, head)")
         first = int(self.tokens[0] == BOS)
         own = slice(first, first + len(next(iter(self.margins.values()))))
         figure = trace_figure(
@@ -70,6 +93,14 @@ class Trace:
         if file is not None:
             save(figure, file)
         return figure
+
+    def _known(self, head: tuple[int, int]) -> tuple[int, int]:
+        layer, number = head
+        if not 0 <= layer < len(self.heads) or not 0 <= number < len(self.heads[layer]):
+            places = [(k, h) for k, labels in enumerate(self.heads) for h in range(len(labels))]
+            known = ", ".join(map(str, places)) or "none: the model has no heads"
+            raise SofthatError(f"no head {head}: choose one of {known}")
+        return layer, number
 
 
 def trace(ready: Ready, encoded: NDArray[Any]) -> Trace:

@@ -45,3 +45,18 @@ def test_a_model_without_heads_and_a_wrong_name() -> None:
     trace.plot()
     with pytest.raises(softhat.SofthatError, match=r"\.png"):
         trace.plot("trace.html")
+
+
+def test_one_head_alone_is_as_wide_as_was_asked() -> None:
+    trace = softhat.compile("F (2*#(a) = #*(a))", alphabet="ab").run("abba")
+    picture = trace.plot(head=(1, 0), width=2.5)
+    assert picture.get_figwidth() == 2.5
+    (axes,) = picture.axes
+    assert axes.images[0].get_array().tolist() == trace.attention[1][0].tolist()
+    assert axes.get_title().startswith("layer 1, head 0: Sign")
+    assert {text.get_fontsize() for text in axes.get_xticklabels()} == {8}
+    assert trace.plot(head=(2, 0)).get_figwidth() == 3.3
+    with pytest.raises(softhat.SofthatError, match=r"no head \(3, 0\): choose one of \(0, 0\)"):
+        trace.plot(head=(3, 0))
+    with pytest.raises(softhat.SofthatError, match="say which with head"):
+        trace.plot(width=2.5)

@@ -52,43 +52,51 @@ class Curves:
         return asdict(self)
 
 
-def save_laws(curves: Curves, file: str | Path, paper: float | None = None) -> None:
+def save_laws(
+    curves: Curves, file: str | Path, paper: float | None = None, panel: int | None = None
+) -> None:
     """Write the picture `NAME.png`, and the numbers that it shows as `NAME.plot.json`.
 
-    `paper` is the width in inches of a picture for a paper.
+    `paper` is the width in inches of a picture for a paper, `panel` the only one drawn, from 1.
     """
-    save_with_data(laws_figure(curves, paper), file, curves.to_json())
+    save_with_data(laws_figure(curves, paper, panel), file, curves.to_json())
 
 
-def laws_figure(curves: Curves, paper: float | None = None) -> Any:
-    """A row of two panels for each head: gaps on the left, β on the right.
+def laws_figure(curves: Curves, paper: float | None = None, panel: int | None = None) -> Any:
+    """A row of two panels for each head: gaps on the left, β on the right; or one of them.
 
     For a paper the panels stand in one column, without a title: a caption says it there.
     """
     if not curves.heads:
         raise SofthatError(NOTHING_TO_DRAW)
+    panels = [
+        (head.title, what, series)
+        for head in curves.heads
+        for what, series in (("gap γ", head.gaps), ("β", head.betas))
+    ]
+    if panel is not None:
+        if not 1 <= panel <= len(panels):
+            raise SofthatError(f"the picture has panels 1 to {len(panels)}, and no panel {panel}")
+        panels = [panels[panel - 1]]
     if paper is not None:
-        return _for_paper(curves, paper)
-    picture = figure(10.5, 3.1 * len(curves.heads) + 0.7)
-    for row, head in enumerate(curves.heads):
-        for column, (what, series) in enumerate((("gap γ", head.gaps), ("β", head.betas))):
-            axes = picture.add_subplot(len(curves.heads), 2, 2 * row + column + 1)
-            _panel(axes, series, what)
-            axes.set_title(f"{head.title}: {'gaps' if not column else 'inverse temperature'}",
-                           fontsize=9)  # fmt: skip
+        return _for_paper(panels, paper)
+    columns = min(2, len(panels))
+    picture = figure(5.25 * columns, 3.1 * (len(panels) // columns) + 0.7)
+    for place, (title, what, series) in enumerate(panels, 1):
+        axes = picture.add_subplot(len(panels) // columns, columns, place)
+        _panel(axes, series, what)
+        axes.set_title(f"{title}: {'gaps' if what != 'β' else 'inverse temperature'}", fontsize=9)
     picture.suptitle(curves.title, fontsize=10)
     return picture
 
 
-def _for_paper(curves: Curves, width: float) -> Any:
-    count = 2 * len(curves.heads)
-    picture = figure(width, 0.68 * width * count)
-    for row, head in enumerate(curves.heads):
-        for column, (what, series) in enumerate((("gap γ", head.gaps), ("β", head.betas))):
-            axes = picture.add_subplot(count, 1, 2 * row + column + 1)
-            _panel(axes, series, what)
-            axes.set_title(head.title, fontsize=8)
-            axes.tick_params(which="both", labelsize=8)
+def _for_paper(panels: Sequence[tuple[str, str, Sequence[Series]]], width: float) -> Any:
+    picture = figure(width, 0.68 * width * len(panels))
+    for place, (title, what, series) in enumerate(panels, 1):
+        axes = picture.add_subplot(len(panels), 1, place)
+        _panel(axes, series, what)
+        axes.set_title(title, fontsize=8)
+        axes.tick_params(which="both", labelsize=8)
     return picture
 
 

@@ -28,6 +28,7 @@ def figure(width: float, height: float) -> Any:
         from matplotlib import rcParams
         from matplotlib.figure import Figure
     rcParams["svg.hashsalt"] = "softhat"  # the same picture is the same file
+    rcParams["pdf.fonttype"] = 42  # TrueType: publishers refuse fonts of type 3
 
     class Picture(Figure):
         """A figure that notebooks show: without pyplot they would print its type."""

@@ -12,6 +12,8 @@ from softhat.io.pictures.style import COLOURS, figure, weights_scale
 
 MOST_NUMBERS = 26
 """Tokens up to which cells show their numbers."""
+LEAST_DIGITS = 4.5
+"""Points: smaller numbers are not drawn."""
 
 
 def trace_figure(
@@ -47,18 +49,35 @@ def trace_figure(
     return picture
 
 
-def attention_map(axes: Any, weights: NDArray[Any], tokens: Sequence[str], title: str) -> None:
+def head_figure(tokens: Sequence[str], weights: NDArray[Any], title: str, width: float) -> Any:
+    """The map of one head alone, so many inches wide, with the type of a paper."""
+    picture = figure(width, width + 0.15)
+    cell = 72 * (width - 0.6) / len(tokens)  # points
+    attention_map(picture.add_subplot(), weights, tokens, _cut(title), 8, min(8.0, cell / 2.4))
+    return picture
+
+
+def attention_map(
+    axes: Any,
+    weights: NDArray[Any],
+    tokens: Sequence[str],
+    title: str,
+    size: float = 7,
+    digits: float = 5,
+) -> None:
+    """A square for each weight, with its percents in type of `digits` points where they fit."""
     axes.imshow(weights, norm=weights_scale(), cmap="Blues", interpolation="nearest")
     axes.set_title(title, fontsize=8)
     _name(axes, tokens)
-    axes.set_yticks(range(len(tokens)), tokens, fontsize=7)
-    if len(tokens) > MOST_NUMBERS:
+    axes.set_yticks(range(len(tokens)), tokens, fontsize=size)
+    axes.tick_params(axis="x", labelsize=size)
+    if len(tokens) > MOST_NUMBERS or digits < LEAST_DIGITS:
         return
     for i, j in zip(*np.nonzero(weights >= 0.005), strict=True):
         weight = float(weights[i, j])
         shown = f"{100 * weight:.0f}" if weight >= 0.095 else f"{100 * weight:.1f}"
         colour = "white" if weight > 0.35 else "black"
-        axes.text(j, i, shown, ha="center", va="center", fontsize=5, color=colour)
+        axes.text(j, i, shown, ha="center", va="center", fontsize=digits, color=colour)
 
 
 def _answers(
