@@ -29,7 +29,7 @@ def test_the_package_says_what_it_is() -> None:
 def test_extras_that_messages_name_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     sources = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
-    named = {name for s in sources for name in re.findall(r'MissingExtraError\([^)]*, "(\w+)"', s)}
+    named = {name for s in sources for name in re.findall(r'\bextra\("[^"]*", "(\w+)"\)', s)}
     assert {"hf", "plot"} <= named <= set(project["optional-dependencies"])
 
 
