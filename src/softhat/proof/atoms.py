@@ -66,6 +66,8 @@ class Atoms:
         self._keys: dict[Hashable, int] = {}
         self._origins: dict[int, tuple[Hashable, int]] = {}
         """For what is read at another position: where, and what."""
+        self._agreed: set[tuple[int, int]] = set()
+        """(selection, function) that the claim reads: there, keys agree by what it assumes."""
         self._chains: dict[Hashable, dict[int, int]] = {}
         """For each number the atoms "it is at least k", by k: each implies those before it."""
 
@@ -92,11 +94,17 @@ class Atoms:
 
     def read(self, selection: int, value: int, level: int) -> int:
         """`value` at the keys of a selection, which agree on it; false where there is none."""
+        self._agreed |= {(selection, value), (selection, self.space.negation(value))}
         if value == self.space.false:
             return value
         atom = self.space.atom(("read", selection, value), level)
         self._origins[atom] = (("read", selection), value)
         return atom
+
+    def agree(self, selection: int, value: int) -> bool:
+        """Do the keys of a selection agree on a function? On what weights read beside the claim
+        they need not: it may be no bit, and still leave a Boolean function unchanged."""
+        return value in (self.space.false, self.space.true) or (selection, value) in self._agreed
 
     def steps(self, terms: tuple[tuple[int, int], ...], turns: tuple[int, ...], level: int) -> int:
         """A bit of the number Σ a·w of widths: false for the least, turning at each of `turns`."""
@@ -112,10 +120,8 @@ class Atoms:
         return function
 
     def exclusive(self, f: int, g: int) -> bool:
-        """Is it plain that two functions never hold at one position?
-
-        A number that is at least 3 is at least 2: what the space does not know is added.
-        """
+        """Is it plain that two functions never hold at one position? (A number that is at least 3
+        is at least 2: what the space does not know is added.)"""
         space = self.space
         if f in self._origins and g in self._origins:
             (one, inner), (other, inner2) = self._origins[f], self._origins[g]

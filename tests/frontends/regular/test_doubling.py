@@ -194,6 +194,34 @@ def test_a_tampered_model_is_not_certified() -> None:
                     check_words(tampered, given, words)
 
 
+@pytest.mark.filterwarnings("ignore::softhat.CertificateWarning")
+@pytest.mark.parametrize("longest", [4, 8])
+def test_what_a_head_reads_beside_the_claim_is_no_bit(longest: int) -> None:
+    """The last symbol decides: f & x | f & !x is f whatever x is read, but not if x is 1/2. So a
+    code that lost a digit, which several positions have then, must not be certified."""
+    from dataclasses import replace
+
+    edges = {q: {"a": "A", "b": "B"} for q in "AB"}
+    given = {"alphabet": ["a", "b"], "states": ["A", "B"], "start": "A", "accept": ["A"],
+             "transitions": edges}  # fmt: skip
+    model = model_of(given, longest)
+    assert model.certificate.max_length["float32"] == longest
+    t = model.transformer
+    words = ["".join(word) for n in range(1, longest + 1) for word in product("ab", repeat=n)]
+    digits = t.position_embedding.dense()
+    broken = 0
+    for at in [tuple(place) for place in np.argwhere(digits)]:
+        changed = digits.copy()
+        changed[at] = 0.0
+        embedding = type(t.position_embedding).from_dense(changed)
+        tampered = ValueModel(replace(t, position_embedding=embedding), model.compiled, "tampered")
+        truths = tampered.truth_many(words)
+        wrong = any(x.tolist() != expected(given, w) for x, w in zip(truths, words, strict=True))
+        broken += wrong
+        assert not (wrong and tampered.certificate.max_length["float32"])
+    assert broken >= 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -5,7 +5,8 @@
 **Theorem 7** (`match_found`, `match_none` of proofs/Match.v). Where w >= 1 keys match, all but
 n·e^-b + 2·e^(-b/2) of the attention is equally on them; where none does, all but n·e^(-b/2) is on
 the sinks, whose value is 0. So a value that the matching keys agree on is returned within
-n·e^(-b/2), at most 1/64 up to n = e^(b/2)/64, where the proof ends.
+n·e^(-b/2), at most 1/64 up to n = e^(b/2)/64, where the proof ends. That they agree is known of
+what the claim reads; anything else is a mean, which no gate may read as a bit.
 
 **In floats** scores are three numbers, 0, b/2 and b, which must be representable; then nothing is
 off but softmax itself.
@@ -117,7 +118,7 @@ def made_of(
     spread = 1.0
     for form in head.value:
         function = literal(cells, form, atoms)
-        if function is not None:
+        if function is not None and atoms.agree(key, function):
             read = atoms.read(key, function, level)
             returned.append(Raw(read, number, mean=(key, function)))
             continue
