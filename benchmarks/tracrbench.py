@@ -115,12 +115,21 @@ def said_of(text: str, spaces: list[dict[str, Any]], length: int, seed: int) -> 
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
+def names_of(folder: Path) -> set[str]:
+    """The programs of the data set."""
+    return {part.name for part in (folder / "dataset").iterdir() if part.is_dir()}
+
+
+def in_interpbench() -> set[str]:
+    """The programs that are right by InterpBench's source."""
+    cases = json.loads(PROGRAMS.read_text())["programs"].values()
+    return {name for case in cases if case["what"].startswith("right") for name in case["names"]}
+
+
 def sources(folder: Path, right: set[str]) -> dict[str, int]:
     """Of the programs of the data set: how many are right by InterpBench's source, and how many
     more by the texts here."""
-    names = {part.name for part in (folder / "dataset").iterdir() if part.is_dir()}
-    cases = json.loads(PROGRAMS.read_text())["programs"].values()
-    there = {name for case in cases if case["what"].startswith("right") for name in case["names"]}
+    names, there = names_of(folder), in_interpbench()
     return {"programs": len(names), "by InterpBench's source": len(names & there),
             "by a text here": len((names & right) - there),
             "others": len(names - there - right)}  # fmt: skip
@@ -130,6 +139,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tracr", type=Path, help="a checkout of Tracr: ask its interpreter too")
+    parser.add_argument(
+        "--dataset", action="store_true",
+        help="only what the data set has and InterpBench has not, and only how many that are",
+    )  # fmt: skip
     parser.add_argument("--length", type=int, default=6)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -139,6 +152,7 @@ def main() -> int:
         languages.append(tracr_of(options.tracr))
     shared = [space_of(*parts) for parts in languages]
     right: set[str] = set()
+    left = names_of(options.folder) - in_interpbench()
     seen: set[str] = set()
     tally: dict[str, dict[str, int]] = {}
     others: dict[str, list[str]] = {}
@@ -146,6 +160,9 @@ def main() -> int:
         if re.sub(r"\s+", " ", text) in seen:
             continue
         seen.add(re.sub(r"\s+", " ", text))
+        # The functions of the prompt call each other: all of them are run.
+        if options.dataset and source != "prompt" and not (left - right) & set(makers(text)[-1:]):
+            continue
         # The functions of the prompt call each other.
         spaces = shared if source == "prompt" else [dict(space) for space in shared]
         what = said_of(text, spaces, options.length, len(seen))
@@ -157,10 +174,11 @@ def main() -> int:
             right.add(makers(text)[-1])
         else:
             others.setdefault(source, []).append(f"{makers(text)[-1]}: {what}")
-    RESULTS.write_text(
-        json.dumps({"length": options.length, **tally, "said": others,
-                    "dataset": sources(options.folder, right)}, indent=1) + "\n"
-    )  # fmt: skip
+    found: dict[str, Any] = {"length": options.length, **tally, "said": others}
+    if options.dataset:
+        found = json.loads(RESULTS.read_text())
+    found["dataset"] = sources(options.folder, right)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     print(RESULTS.read_text())
     return 0
 

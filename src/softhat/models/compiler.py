@@ -123,7 +123,10 @@ def _check_options(
         choices = ", ".join(get_args(Attention))
         raise SofthatError(f"unknown attention {attention!r}: choose one of {choices}")
     if isinstance(formula, Formula | str | Mapping) and (max_length is not None or causal):
-        raise SofthatError("max_length and causal are for RASP programs; a formula has no length")
+        raise SofthatError(
+            "max_length and causal are for RASP programs (max_length for a regular language too, "
+            "compiled alone); a formula has no length"
+        )
     if at not in (None, "first", "last"):
         raise SofthatError(f"at is 'first' or 'last', not {at!r}")
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, DigitValues
-from softhat.frontends.regular.dfa import DFA, minimal
-from softhat.frontends.regular.doubling import MEMBER, LogDepth, log_depth, rounds_of
+from softhat.frontends.regular.dfa import DFA
+from softhat.frontends.regular.doubling import MEMBER, LogDepth, rounds_of
 from softhat.frontends.regular.pointers import State, rounds
+from softhat.frontends.regular.stored import automaton_from_json, automaton_to_json
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
 from softhat.models.value_model import ValueModel
@@ -93,20 +94,14 @@ class LoopModel(ValueModel):
         if not isinstance(data, dict) or set(data) != set(_KEYS):
             raise DamagedError(f"{LANGUAGE} has {', '.join(_KEYS)}, and nothing else")
         loop = data["loop"]
-        step = tuple(tuple(_whole(to) for to in row) for row in data["step"])
-        accepting = frozenset(_whole(at) for at in data["accepting"])
         if tuple(data["alphabet"]) != one.symbols:
             raise DamagedError(f"{LANGUAGE} and the weights have different alphabets")
-        inside = range(len(step))
-        if not step or any(to not in inside for row in (*step, accepting) for to in row):
-            raise DamagedError(f"{LANGUAGE}: an automaton steps to its own states only")
-        if any(len(row) != len(one.symbols) for row in step):
-            raise DamagedError(f"{LANGUAGE}: a state has one step for each symbol")
         if len(one.layers) != 1 or one.outputs != (MEMBER,):
             raise DamagedError(f"a loop has one block and the output {MEMBER!r}")
-        dfa = DFA(one.symbols, 0, accepting, step)
-        if minimal(dfa) != dfa:
-            raise DamagedError(f"{LANGUAGE}: the automaton is not minimal")
+        try:
+            dfa = automaton_from_json(one.symbols, data["step"], data["accepting"])
+        except SofthatError as error:
+            raise DamagedError(f"{LANGUAGE}: {error}") from None
         state = State(
             tuple(tuple(_whole(at) for at in row) for row in loop["function"]),
             tuple(_whole(at) for at in loop["accepts"]),
@@ -114,7 +109,8 @@ class LoopModel(ValueModel):
         )
         if not 1 <= len(state.pointer) <= MOST_DIGITS:
             raise DamagedError(f"{LANGUAGE}: pointers have 1 to {MOST_DIGITS} digits")
-        return cls(one, state, log_depth(dfa, str(data["text"])))
+        # Not numbered anew: the block's coordinates are by these states.
+        return cls(one, state, LogDepth(dfa, str(data["text"])))
 
     def __repr__(self) -> str:
         s = self.size
@@ -189,9 +185,10 @@ class LoopModel(ValueModel):
             "accepts": list(state.accepts),
             "pointer": list(state.pointer),
         }
-        step, accepting = [list(row) for row in self._step], sorted(self.automaton.accepting)
-        parts = (self.name, list(self.block.symbols), step, accepting, loop)
-        return {LANGUAGE: json_bytes(dict(zip(_KEYS, parts, strict=True)))}
+        symbols = self.block.symbols
+        automaton = automaton_to_json(self.automaton, symbols)
+        document = {"text": self.name, "alphabet": list(symbols), **automaton, "loop": loop}
+        return {LANGUAGE: json_bytes(document)}
 
     def exact_values(self, codes: NDArray[Any]) -> list[Value]:
         """What the automaton says."""

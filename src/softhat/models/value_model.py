@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import AVERAGED, Decoder, Numbers, decode
-from softhat.frontends.rasp.premises import check_premises
+from softhat.frontends.rasp.premises import check_language, check_premises
 from softhat.frontends.rasp.stored import from_json, to_json
 from softhat.frontends.rasp.values import tagged
+from softhat.frontends.regular.stored import automaton_from_json, automaton_to_json
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
 from softhat.numerics.formats import format_of
@@ -67,7 +68,10 @@ class ValueModel(Answers):
         names = (*compiled.program.outputs, *compiled.program.numbers)
         if tuple(name for name, _ in names) != transformer.outputs:
             raise DamagedError("rasp.json and the weights have different outputs")
-        return cls(transformer, compiled, str(data.get("name", "program")))
+        name, depth, language = str(data.get("name", "program")), None, None
+        if "language" in data:
+            depth, language = _stated_language(compiled, name, data["language"])
+        return cls(transformer, compiled, name, depth, language)
 
     def __repr__(self) -> str:
         s = self.size
@@ -210,8 +214,12 @@ class ValueModel(Answers):
         return config_of(self.transformer, "rasp")
 
     def meaning(self, output: str | None = None) -> dict[str, bytes]:
-        """The attention program, and how its outputs are read."""
-        return {"rasp.json": json_bytes({"name": self.name, **to_json(self.compiled)})}
+        """The attention program, how its outputs are read, and the language that it decides."""
+        document = {"name": self.name, **to_json(self.compiled)}
+        if self.language is not None:
+            automaton = automaton_to_json(self.language.dfa, self.program.symbols)
+            document["language"] = {**automaton, "depth": self.depth}
+        return {"rasp.json": json_bytes(document)}
 
     def certified_length(self, dtype: str, runtime: Literal["dense", "linear"]) -> int:
         name = format_of(dtype).name
@@ -253,6 +261,24 @@ class ValueModel(Answers):
     def run(self, word: Any, dtype: str = "float64") -> Trace:
         """Everything that happens on one word: scores, attention, the residual stream."""
         return replace(super().run(word, dtype), title=self.name)
+
+
+def _stated_language(compiled: Compiled, name: str, data: Any) -> tuple[str | None, LogDepth]:
+    """Of a regular language: how it is computed and the automaton, if the program decides it on the
+    words that are tried. Exports are made of the automaton."""
+    from softhat.frontends.regular.doubling import LogDepth
+
+    if not isinstance(data, dict) or set(data) != {"step", "accepting", "depth"}:
+        raise DamagedError("rasp.json: a language has step, accepting, depth, and nothing else")
+    program, depth = compiled.program, data["depth"]
+    if not isinstance(depth, str | None):
+        raise DamagedError(f"rasp.json: a language's depth is text, not {str(depth)[:40]!r}")
+    try:
+        dfa = automaton_from_json(program.symbols, data["step"], data["accepting"])
+        check_language(compiled, dfa)
+    except SofthatError as error:
+        raise DamagedError(f"rasp.json: {error}") from None
+    return depth, LogDepth(dfa, name)
 
 
 def _uses(decoder: Decoder) -> list[tuple[str, Use]]:

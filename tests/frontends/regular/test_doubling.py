@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import permutations, product
 from pathlib import Path
@@ -170,6 +171,44 @@ def test_a_length_may_be_said_with_the_language(tmp_path: Path) -> None:
     again = softhat.load(tmp_path / "m")
     assert again.truth("aaa").tolist() == [False, True, False]
     assert again.certificate.max_length == model.certificate.max_length
+
+
+def test_a_loaded_model_is_exported_as_the_language_it_decides(tmp_path: Path) -> None:
+    """Its symbols in another order than the automaton's; the folder says how it is computed."""
+    given = group_automaton([(1, 2, 0), (2, 0, 0)], "ab")
+    for longest in (7, None):
+        language = softhat.from_dfa(given, depth="log")
+        model = softhat.compile(language, alphabet="ba", max_length=longest)
+        model.save(tmp_path / f"{longest}")
+        again = softhat.load(tmp_path / f"{longest}")
+        assert isinstance(again, ValueModel)
+        assert again.depth == model.depth
+        words = ["".join(word) for word in product("ab", repeat=7)]
+        check_words(again, given, words)
+        softhat.to_llama(again, tmp_path / f"llama {longest}", context=8)
+        assert softhat.certify(tmp_path / f"llama {longest}").max_length["float32"] == 7
+        assert (tmp_path / f"llama {longest}" / "language.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accepting": []}, "not minimal"),
+        ({"accepting": [1]}, "does not decide"),
+        ({"depth": 3}, "depth is text"),
+        ({"more": 1}, "nothing else"),
+    ],
+)
+def test_a_folder_states_the_language_of_its_program(
+    tmp_path: Path, change: Given, message: str
+) -> None:
+    model_of(group_automaton(FLIP, "ab"), 4).save(tmp_path / "m")
+    file = tmp_path / "m" / "rasp.json"
+    document = json.loads(file.read_text())
+    document["language"] |= change
+    file.write_text(json.dumps(document))
+    with pytest.raises(softhat.SofthatError, match=message):
+        softhat.load(tmp_path / "m")
 
 
 def test_a_tampered_model_is_not_certified() -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.outputs import Numbers
+from softhat.frontends.regular.dfa import DFA
 from softhat.io.errors import SofthatError
 from softhat.program.evaluate import evaluate
 from softhat.program.heads import At, Match, MatchMean, Width
@@ -44,6 +45,24 @@ def check_premises(compiled: Compiled) -> None:
         empty = {mean: values[count + k] == 0 for k, mean in enumerate(means)}
         if any((chosen & empty[mean]).any() for mean, chosen in _read(compiled, values)):
             raise SofthatError("the RASP program reads a mean where nothing is selected")
+
+
+def check_language(compiled: Compiled, automaton: DFA) -> None:
+    """A `SofthatError` if a word shows that the program does not decide the automaton's language:
+    whether each prefix belongs is its one output."""
+    outputs = compiled.program.outputs
+    if len(outputs) != 1 or compiled.program.numbers:
+        raise SofthatError("a program that decides a language has one output")
+    _, literal = outputs[0]
+    for word in _words(len(compiled.program.symbols), compiled.max_length):
+        state, expected = automaton.start, []
+        for symbol in word.tolist():
+            state = automaton.step[state][symbol]
+            expected.append(state in automaton.accepting)
+        values = evaluate(compiled.program, word)
+        said = values[literal.signal] if literal.signal >= 0 else np.ones(len(word), np.bool_)
+        if ((said == literal.positive) != expected).any():
+            raise SofthatError("the program does not decide the automaton's language")
 
 
 def _read(
