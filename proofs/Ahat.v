@@ -1,22 +1,23 @@
 (** Simulations: for every hard-attention transformer with rational weights, average-hard with ties,
-    leftmost or rightmost, and every length a temperature law at which softmax is within ε of it, on every word. The law is
-    computed from the weights alone:
+    leftmost or rightmost, and every length a temperature law at which softmax is within ε of it, on
+    every word. The law is computed from the weights alone:
 
     D_0 = d·n^8·L,  D_(l+1) = d^4·L·D_l        every exact value before layer l is over D_l
     γ_l = 1/(d·D_l)^2                          so every gap is at least this
     M_0 = s·(n+1)^2, M_(l+1) = s^3·(1 + M_l)   and every value is at most M_l
 
-    with d a common denominator of the weights, L = lcm(1..N), N positions (sinks included) and s the
-    sum of all absolute weights, plus 2. No evidence is needed: the walk is the proof. *)
+    with d a common denominator of the weights, L = lcm(1..N), N positions (sinks included) and s
+    the sum of all absolute weights, plus 2. No evidence is needed: the walk is the proof. *)
 From Coq Require Import Reals Lra Lia Psatz Arith ZArith NArith QArith Qreals List Bool.
-From Softhat Require Import Sums Attention Gates Masks Ties Transformer Errors Unique EveryLength Gaps.
+From Softhat Require Import Sums Attention Gates Masks Ties Transformer Errors Unique EveryLength
+  Gaps.
 Import ListNotations.
 Open Scope R_scope.
 
 (** * How a head breaks ties *)
 
-(* A row whose query and key are empty adds 0 to every score. A head without one takes the mean of all
-   maxima; with one the leftmost of them, with more the rightmost. *)
+(* A row whose query and key are empty adds 0 to every score. A head without one takes the mean
+   of all maxima; with one the leftmost of them, with more the rightmost. *)
 Definition blank (qk : form * form) : bool := match qk with ([], []) => true | _ => false end.
 Definition ties_of (h : head) : option side :=
   match filter blank (rows h) with [] => None | [_] => Some Leftmost | _ => Some Rightmost end.
@@ -27,13 +28,17 @@ Notation softly := (softly ties_of slope_of).
 
 (** * Every value over one denominator *)
 
-Definition all_over (D : Z) (n : nat) (x : stream) : Prop := forall i c, (i < n)%nat -> over D (x i c).
+Definition all_over (D : Z) (n : nat) (x : stream) : Prop := forall i c, (i < n)%nat ->
+  over D (x i c).
 Definition form_over (d : Z) (l : form) : Prop := forall c a, In (c, a) l -> over d a.
 
 Record layer_over (d : Z) (l : layer) : Prop := {
-  o_rows : forall h qk, In h (heads l) -> In qk (rows h) -> form_over d (fst qk) /\ form_over d (snd qk);
-  o_values : forall h vo, In h (heads l) -> In vo (values h) -> form_over d (fst vo) /\ form_over d (snd vo);
-  o_units : forall u, In u (units l) -> form_over d (input u) /\ form_over d (output u) /\ over d (bias u);
+  o_rows : forall h qk, In h (heads l) -> In qk (rows h) -> form_over d (fst qk) /\
+    form_over d (snd qk);
+  o_values : forall h vo, In h (heads l) -> In vo (values h) -> form_over d (fst vo) /\
+    form_over d (snd vo);
+  o_units : forall u, In u (units l) -> form_over d (input u) /\ form_over d (output u) /\
+    over d (bias u);
   o_shift : form_over d (shift l) }.
 
 Lemma dot_over d D l x : form_over d l -> (forall c, over D (x c)) -> over (d * D) (dot l x).
@@ -64,9 +69,11 @@ Proof.
     - exists k. repeat split; try lia; [lra|]. intros K j Hj.
       destruct (Nat.eq_dec j q) as [->|]; [exact T|apply Z0; [exact K|lia]]. }
   destruct (C n) as (k & B & E & Z0). destruct (Z.eq_dec k 0) as [K|K].
-  - left. intros v. unfold hard. replace (sum (fun j => if top m s n j then v j else 0) n) with 0; [lra|].
+  - left. intros v. unfold hard. replace (sum (fun j => if top m s n j then v j else 0) n) with 0;
+      [lra|].
     assert (X : forall q, (q <= n)%nat -> sum (fun j => if top m s n j then v j else 0) q = 0).
-    { induction q as [|q IH]; intros L; [reflexivity|]. simpl. rewrite IH by lia. rewrite (Z0 K q) by lia. lra. }
+    { induction q as [|q IH]; intros L; [reflexivity|]. simpl. rewrite IH by lia.
+      rewrite (Z0 K q) by lia. lra. }
     symmetry. apply X. lia.
   - right. exists k. split; [lia|exact E].
 Qed.
@@ -93,7 +100,8 @@ Qed.
 Lemma hardly_over D n h m s v : (0 < n)%nat -> (forall j, (j < n)%nat -> over D (v j)) ->
   over (D * lcm_to n) (hardly h m s v n).
 Proof.
-  intros Hn H. unfold EveryLength.hardly. destruct (ties_of h) as [t|]; [|apply hard_over; assumption].
+  intros Hn H. unfold EveryLength.hardly. destruct (ties_of h) as [t|];
+    [|apply hard_over; assumption].
   destruct (unique_cases t m s n) as [Z0|(p & Hp & E)]; [rewrite Z0; apply over_0|]. rewrite E.
   eapply over_divide; [apply H, Hp|]. exists (lcm_to n). ring.
 Qed.
@@ -105,7 +113,8 @@ Proof.
   assert (A : all_over (d * d * lcm_to n * D) n (attended hardly n (heads l) x)).
   { intros i c Hi. unfold attended. apply over_plus.
     - eapply over_divide; [apply H, Hi|]. exists (d * d * lcm_to n)%Z. ring.
-    - apply over_lsum. intros h Ih. apply over_lsum. intros vo Iv. destruct (Ov h vo Ih Iv) as [V O].
+    - apply over_lsum. intros h Ih. apply over_lsum. intros vo Iv.
+      destruct (Ov h vo Ih Iv) as [V O].
       replace (d * d * lcm_to n * D)%Z with (d * D * lcm_to n * d)%Z by ring.
       apply over_mult; [|apply coef_over', O]. unfold read. apply hardly_over; [exact Hn|].
       intros j Hj. apply dot_over; [exact V|]. intros e. apply H, Hj. }
@@ -135,7 +144,8 @@ Theorem gap_over d D n h x i j p : (0 < d)%Z -> (0 < D)%Z ->
   score (rows h) (x i) (x j) < score (rows h) (x i) (x p) ->
   1 / IZR (d * D * (d * D)) <= score (rows h) (x i) (x p) - score (rows h) (x i) (x j).
 Proof.
-  intros Hd HD F H Hi Hj Hp L. rewrite <- (Rabs_pos_eq (_ - _)) by lra. apply denominators; [nia| |lra].
+  intros Hd HD F H Hi Hj Hp L. rewrite <- (Rabs_pos_eq (_ - _)) by lra.
+  apply denominators; [nia| |lra].
   apply over_minus; apply score_over; try exact F; intros c; apply H; assumption.
 Qed.
 
@@ -164,21 +174,25 @@ Qed.
 Lemma hard_bound m s v n M : (0 < n)%nat -> 0 <= M -> (forall j, (j < n)%nat -> Rabs (v j) <= M) ->
   Rabs (hard m s v n) <= M.
 Proof.
-  intros Hn HM H. destruct (tops_count m s n Hn) as [Z0|(k & B & E)]; [rewrite Z0, Rabs_R0; exact HM|].
+  intros Hn HM H. destruct (tops_count m s n Hn) as [Z0|(k & B & E)];
+    [rewrite Z0, Rabs_R0; exact HM|].
   unfold hard. rewrite E. assert (K : 1 <= IZR k) by (apply IZR_le; lia).
   assert (S : forall q, (q <= n)%nat -> Rabs (sum (fun j => if top m s n j then v j else 0) q)
               <= M * sum (fun j => if top m s n j then 1 else 0) q).
   { induction q as [|q IH]; intros L; [simpl; rewrite Rabs_R0; lra|]. simpl.
     eapply Rle_trans; [apply Rabs_triang|]. specialize (IH ltac:(lia)). specialize (H q ltac:(lia)).
     destruct (top m s n q); [lra|rewrite Rabs_R0; lra]. }
-  specialize (S n (le_n n)). rewrite E in S. unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (IZR k)) by lra.
+  specialize (S n (le_n n)). rewrite E in S. unfold Rdiv.
+  rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (IZR k)) by lra.
   apply Rmult_le_reg_r with (IZR k); [lra|]. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
 
-Lemma hardly_bound h m s v n M : (0 < n)%nat -> 0 <= M -> (forall j, (j < n)%nat -> Rabs (v j) <= M) ->
+Lemma hardly_bound h m s v n M : (0 < n)%nat -> 0 <= M ->
+  (forall j, (j < n)%nat -> Rabs (v j) <= M) ->
   Rabs (hardly h m s v n) <= M.
 Proof.
-  intros Hn HM H. unfold EveryLength.hardly. destruct (ties_of h) as [t|]; [|apply hard_bound; assumption].
+  intros Hn HM H. unfold EveryLength.hardly. destruct (ties_of h) as [t|];
+    [|apply hard_bound; assumption].
   destruct (unique_cases t m s n) as [Z0|(p & Hp & E)]; [rewrite Z0, Rabs_R0; exact HM|].
   rewrite E. apply H, Hp.
 Qed.
@@ -186,8 +200,10 @@ Qed.
 (* what a layer can do with values of size M *)
 Definition copies (l : layer) : R :=
   lsum (fun h => lsum (fun vo => norm (fst vo) * norm (snd vo)) (values h)) (heads l).
-Definition stretches (l : layer) : R := 1 + lsum (fun u => norm (input u) * norm (output u)) (units l).
-Definition biases (l : layer) : R := norm (shift l) + lsum (fun u => Rabs (bias u) * norm (output u)) (units l).
+Definition stretches (l : layer) :
+  R := 1 + lsum (fun u => norm (input u) * norm (output u)) (units l).
+Definition biases (l : layer) :
+  R := norm (shift l) + lsum (fun u => Rabs (bias u) * norm (output u)) (units l).
 Definition sees_of (M : R) (h : head) : R :=
   lsum (fun qk => norm (fst qk) * (norm (snd qk) * (2 * M))
                   + (norm (fst qk) * M + norm (fst qk)) * (2 * norm (snd qk))) (rows h).
@@ -211,12 +227,14 @@ Proof.
 Qed.
 Lemma sees_nonneg M h : 0 <= M -> 0 <= sees_of M h.
 Proof.
-  intros HM. apply lsum_nonneg. intros qk _. pose proof (norm_nonneg (fst qk)). pose proof (norm_nonneg (snd qk)).
+  intros HM. apply lsum_nonneg. intros qk _. pose proof (norm_nonneg (fst qk)).
+  pose proof (norm_nonneg (snd qk)).
   assert (0 <= norm (fst qk) * norm (snd qk)) by (apply Rmult_le_pos; assumption). nra.
 Qed.
 Lemma after_nonneg M l : 0 <= M -> 0 <= after M l.
 Proof.
-  intros HM. unfold after. pose proof (copies_nonneg l). pose proof (stretches_one l). pose proof (biases_nonneg l).
+  intros HM. unfold after. pose proof (copies_nonneg l). pose proof (stretches_one l).
+  pose proof (biases_nonneg l).
   assert (0 <= M * (1 + copies l)) by (apply Rmult_le_pos; lra).
   assert (0 <= M * (1 + copies l) * stretches l) by (apply Rmult_le_pos; lra). lra.
 Qed.
@@ -231,8 +249,10 @@ Proof.
   assert (A : all_within (M * (1 + copies l)) n (attended hardly n (heads l) x)).
   { intros i c Hi. unfold attended. eapply Rle_trans; [apply Rabs_triang|].
     rewrite Rmult_plus_distr_l, Rmult_1_r. apply Rplus_le_compat; [apply H, Hi|].
-    eapply Rle_trans; [apply lsum_abs|]. unfold copies. rewrite <- lsum_scal. apply lsum_le. intros h _.
-    eapply Rle_trans; [apply lsum_abs|]. rewrite <- lsum_scal. apply lsum_le. intros vo _. rewrite Rabs_mult.
+    eapply Rle_trans; [apply lsum_abs|]. unfold copies. rewrite <- lsum_scal. apply lsum_le.
+    intros h _.
+    eapply Rle_trans; [apply lsum_abs|]. rewrite <- lsum_scal. apply lsum_le. intros vo _.
+    rewrite Rabs_mult.
     assert (R : Rabs (read hardly n h (fst vo) x i) <= norm (fst vo) * M).
     { unfold read. apply hardly_bound; [exact Hn| |].
       - apply Rmult_le_pos; [apply norm_nonneg|exact HM].
@@ -255,7 +275,8 @@ Proof.
   eapply Rle_trans; [apply lsum_abs|]. apply lsum_le. intros u _. rewrite Rabs_mult.
   assert (B : Rabs (dot (input u) (attended hardly n (heads l) x i) + bias u)
               <= norm (input u) * M1 + Rabs (bias u)).
-  { eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_r, dot_bound. intros e. apply A, Hi. }
+  { eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_r, dot_bound. intros e.
+    apply A, Hi. }
   pose proof (relu_bound (dot (input u) (attended hardly n (heads l) x i) + bias u)).
   apply Rmult_le_compat; try apply Rabs_pos; [lra|apply coef_bound].
 Qed.
@@ -277,7 +298,8 @@ Definition deeper (n : nat) (d D : Z) : Z := (d * d * d * d * lcm_to n * D)%Z.
 Definition root_law (n : nat) (k : constants) (tau : R) : R :=
   (2 * INR n + 2 + ln (1 + 2 * stretch k * spread k * INR n / tau)
    + 4 * exp 1 * (stretch k * spread k) / tau) / Rmin 1 (gap k).
-Definition unique_law (n : nat) (k : constants) (tau : R) : R := root_law n k tau * root_law n k tau.
+Definition unique_law (n : nat) (k : constants) (tau : R) :
+  R := root_law n k tau * root_law n k tau.
 Definition averages (l : layer) : bool :=
   forallb (fun h => match ties_of h with None => true | Some _ => false end) (heads l).
 Definition layer_law (n : nat) (l : layer) (k : constants) (tau : R) : R :=
@@ -313,7 +335,8 @@ Proof.
   destruct O as (G & K & V & W & F). unfold unique_law in beta.
   set (r := root_law n k tau) in *. set (L := ln (1 + 2 * stretch k * spread k * INR n / tau)) in *.
   set (X := 4 * exp 1 * (stretch k * spread k) / tau) in *.
-  assert (Pn : 1 <= INR n) by (apply (le_INR 1); lia). assert (FW : 0 < stretch k * spread k) by nra.
+  assert (Pn : 1 <= INR n) by (apply (le_INR 1); lia).
+  assert (FW : 0 < stretch k * spread k) by nra.
   pose proof (exp_pos 1) as E1. assert (B : 1 + X < beta) by (unfold beta; nra).
   split; [lra|]. split.
   - rewrite exp_Ropp, exp_ln by lra.
@@ -325,7 +348,8 @@ Proof.
     { unfold beta. rewrite ln_mult by lra. pose proof (exp_ineq1_le (ln r)) as E.
       rewrite exp_ln in E by lra. lra. }
     assert (La : ln (2 * stretch k * spread k * INR n / tau) <= L).
-    { unfold L. assert (0 < 2 * stretch k * spread k * INR n / tau) by (apply Rdiv_lt_0_compat; nra).
+    { unfold L. assert (0 < 2 * stretch k * spread k * INR n / tau) by (apply Rdiv_lt_0_compat;
+        nra).
       left. apply ln_increasing; lra. }
     unfold beta in *. nra.
 Qed.
@@ -334,7 +358,8 @@ Lemma layer_law_cold n l k tau : (0 < n)%nat -> ok k -> 0 < tau ->
   let beta := layer_law n l k tau in
   0 < beta /\ 1 + ln (2 * stretch k * spread k * INR n / tau) <= beta * gap k /\
   forall h t, In h (heads l) -> ties_of h = Some t ->
-    0 < ln beta /\ stretch k * spread k * exp 1 * (exp (- ln beta) / (1 - exp (- ln beta))) <= tau / 4 /\
+    0 < ln beta /\ stretch k * spread k * exp 1 * (exp (- ln beta) / (1 - exp (- ln beta)))
+      <= tau / 4 /\
     1 + ln beta * INR n + ln (2 * stretch k * spread k * INR n / tau) <= beta * gap k.
 Proof.
   intros Hn O Ht beta. unfold layer_law in beta. destruct (averages l) eqn:A.
@@ -379,9 +404,12 @@ Qed.
 Lemma layer_bounded n d D M beta l : (0 < d)%Z -> (0 < D)%Z -> 0 <= M ->
   bounded (facts_of n d D M) (cooled beta l) (constants_of d D M l).
 Proof.
-  intros Hd HD HM. split; cbn [constants_of facts_of cooled heads units shift gap seen copied spread stretch size range misplaced].
+  intros Hd HD HM.
+  split; cbn [constants_of facts_of cooled heads units shift gap seen copied spread stretch size
+    range misplaced].
   - intros h Ih. apply in_map_iff in Ih as (h0 & <- & I0). cbn [rows].
-    pose proof (lsum_in (sees_of M) (heads l) h0 (fun b _ => sees_nonneg M b HM) I0). unfold sees_of in *. lra.
+    pose proof (lsum_in (sees_of M) (heads l) h0 (fun b _ => sees_nonneg M b HM) I0).
+    unfold sees_of in *. lra.
   - intros h qk _ _. pose proof (norm_nonneg (fst qk)). pose proof (norm_nonneg (snd qk)).
     split; [apply Rmult_le_pos; lra|apply Rmult_le_pos; lra].
   - intros h vo _ _. pose proof (norm_nonneg (fst vo)). apply Rmult_le_pos; lra.
@@ -389,18 +417,23 @@ Proof.
     apply Rmult_le_compat_l; [apply norm_nonneg|apply coef_bound].
   - intros c. rewrite lsum_map. cbn [values].
     apply Rle_trans with (2 * M * copies l); [|lra].
-    unfold copies. rewrite <- lsum_scal. apply lsum_le. intros h _. rewrite <- lsum_scal. apply lsum_le. intros vo _.
-    pose proof (norm_nonneg (fst vo)). pose proof (coef_bound (snd vo) c). pose proof (Rabs_pos (coef (snd vo) c)).
+    unfold copies. rewrite <- lsum_scal. apply lsum_le. intros h _. rewrite <- lsum_scal.
+    apply lsum_le. intros vo _.
+    pose proof (norm_nonneg (fst vo)). pose proof (coef_bound (snd vo) c).
+    pose proof (Rabs_pos (coef (snd vo) c)).
     assert (0 <= norm (fst vo) * (2 * M)) by (apply Rmult_le_pos; lra).
-    apply Rle_trans with (norm (fst vo) * (2 * M) * norm (snd vo)); [|lra]. apply Rmult_le_compat_l; assumption.
+    apply Rle_trans with (norm (fst vo) * (2 * M) * norm (snd vo)); [|lra].
+    apply Rmult_le_compat_l; assumption.
   - intros c. unfold stretches. apply Rplus_le_compat_l, lsum_le. intros u _.
     apply Rmult_le_compat_l; [apply norm_nonneg|apply coef_bound].
 Qed.
 
-Lemma stages_lawful n d ls : (0 < n)%nat -> (0 < d)%Z -> forall D M eps, (0 < D)%Z -> 0 <= M -> 0 < eps ->
+Lemma stages_lawful n d ls : (0 < n)%nat -> (0 < d)%Z -> forall D M eps, (0 < D)%Z -> 0 <= M ->
+  0 < eps ->
   lawful (stages n d ls D M eps) eps.
 Proof.
-  intros Hn Hd. induction ls as [|l ls IH]; intros D M eps HD HM He; [exact I|]. cbn [stages lawful].
+  intros Hn Hd. induction ls as [|l ls IH]; intros D M eps HD HM He; [exact I|].
+  cbn [stages lawful].
   assert (HD' : (0 < deeper n d D)%Z) by (unfold deeper; pose proof (lcm_to_pos n); nia).
   pose proof (IH (deeper n d D) (after M l) eps HD' (after_nonneg M l HM) He) as L.
   pose proof (tolerance_pos _ eps He L) as T. pose proof (constants_ok d D M l Hd HD HM) as O.
@@ -421,8 +454,10 @@ Proof.
   intros Hn Hd. induction ls as [|l ls IH]; intros Ol D M eps x HD HM He Ho Hw; [exact I|].
   cbn [stages truthful weights fact]. set (rest := stages n d ls (deeper n d D) (after M l) eps).
   assert (HD' : (0 < deeper n d D)%Z) by (unfold deeper; pose proof (lcm_to_pos n); nia).
-  pose proof (stages_lawful n d ls Hn Hd (deeper n d D) (after M l) eps HD' (after_nonneg M l HM) He) as L.
-  pose proof (tolerance_pos _ eps He L) as T. fold rest in T. pose proof (constants_ok d D M l Hd HD HM) as O.
+  pose proof (stages_lawful n d ls Hn Hd (deeper n d D) (after M l) eps HD' (after_nonneg M l HM)
+    He) as L.
+  pose proof (tolerance_pos _ eps He L) as T. fold rest in T.
+  pose proof (constants_ok d D M l Hd HD HM) as O.
   destruct (layer_law_cold n l (constants_of d D M l) _ Hn O T) as (B1 & _ & B3).
   set (beta := layer_law n l (constants_of d D M l) (tolerance rest eps)) in *.
   pose proof (Ol l (or_introl eq_refl)) as Wl. split.
@@ -433,7 +468,8 @@ Proof.
     + lra.
     + intros t Ti. exact (proj1 (B3 h0 t I0 Ti)).
     + intros qk i _ Hi. apply dot_bound. intros c. apply Hw, Hi.
-    + intros qk i j k _ Hi Hj Hk _ _. replace (norm (snd qk) * (2 * M)) with (norm (snd qk) * M + norm (snd qk) * M) by ring.
+    + intros qk i j k _ Hi Hj Hk _ _.
+      replace (norm (snd qk) * (2 * M)) with (norm (snd qk) * M + norm (snd qk) * M) by ring.
       unfold Rminus. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp.
       apply Rplus_le_compat; apply dot_bound; intros c; apply Hw; assumption.
     + intros qk _. pose proof (norm_nonneg (fst qk)). pose proof (norm_nonneg (snd qk)).
@@ -451,7 +487,8 @@ Proof.
   - assert (Same : forall X, run_layer hardly n X (cooled beta l) = run_layer hardly n X l).
     { intros X. unfold run_layer. cbn [cooled heads units shift]. f_equal.
       unfold attended. apply FunctionalExtensionality.functional_extensionality. intros i.
-      apply FunctionalExtensionality.functional_extensionality. intros c. rewrite lsum_map. reflexivity. }
+      apply FunctionalExtensionality.functional_extensionality. intros c. rewrite lsum_map.
+      reflexivity. }
     rewrite Same. apply IH; try assumption.
     + intros l' I'. apply Ol. right. exact I'.
     + apply after_nonneg, HM.
@@ -478,7 +515,8 @@ Definition at_law (betas : list R) (ls : list layer) : list layer :=
 Lemma stages_soft n d ls : forall D M eps,
   map weights (stages n d ls D M eps) = at_law (law n d ls D M eps) ls.
 Proof.
-  induction ls as [|l ls IH]; intros D M eps; [reflexivity|]. cbn [stages map weights law at_law combine inverse].
+  induction ls as [|l ls IH]; intros D M eps; [reflexivity|].
+  cbn [stages map weights law at_law combine inverse].
   unfold at_law, law in IH. cbn [map fst snd]. rewrite IH. reflexivity.
 Qed.
 

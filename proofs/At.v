@@ -13,7 +13,8 @@ Fixpoint inner (q k : list bool) : R :=
 Fixpoint distance (q k : list bool) : nat :=
   match q, k with a :: q, b :: k => (if Bool.eqb a b then 0 else 1) + distance q k | _, _ => 0 end.
 
-Lemma inner_distance q k : length q = length k -> inner q k = INR (length q) - 2 * INR (distance q k).
+Lemma inner_distance q k : length q = length k ->
+  inner q k = INR (length q) - 2 * INR (distance q k).
 Proof.
   revert k. induction q as [|a q IH]; intros [|b k] L; try discriminate; [simpl; lra|].
   cbn [inner distance length]. rewrite plus_INR, S_INR, IH by (simpl in L; lia).
@@ -36,7 +37,8 @@ Variables (C : R) (q : list bool) (code : nat -> list bool) (n : nat) (m sink : 
 Hypothesis HC : 0 < C.
 Hypothesis Lengths : forall j, sink j = false -> length (code j) = length q.
 
-Definition code_eq (a b : list bool) : bool := if list_eq_dec Bool.bool_dec a b then true else false.
+Definition code_eq (a b : list bool) : bool := if list_eq_dec Bool.bool_dec a b then true
+  else false.
 Definition has_code (j : nat) : bool := negb (sink j) && code_eq (code j) q.
 Definition code_score (j : nat) : R :=
   if sink j then C / 2 * (INR (length q) - 1) else C / 2 * inner q (code j).
@@ -60,7 +62,8 @@ Qed.
 Theorem code_found v lo hi : 1 <= hits n m has_code ->
   (forall j, (j < n)%nat -> m j = true -> lo <= v j <= hi) ->
   Rabs (soft m code_score v n - mean n m has_code v)
-  <= (hi - lo) * ((others_ n m has_code sink * exp (- C) + sinks n m has_code sink * exp (- (C / 2)))
+  <= (hi - lo)
+    * ((others_ n m has_code sink * exp (- C) + sinks n m has_code sink * exp (- (C / 2)))
                   / hits n m has_code).
 Proof.
   apply (selected_found n m has_code sink code_score (C / 2 * INR (length q)));
@@ -70,7 +73,8 @@ Qed.
 Theorem code_none v : hits n m has_code = 0 -> 1 <= sinks n m has_code sink ->
   (forall j, (j < n)%nat -> m j = true -> 0 <= v j <= 1) ->
   (forall j, (j < n)%nat -> m j = true -> sink j = true -> v j = 0) ->
-  0 <= soft m code_score v n <= others_ n m has_code sink * exp (- (C / 2)) / sinks n m has_code sink.
+  0 <= soft m code_score v n <= others_ n m has_code sink * exp (- (C / 2)) / sinks n m has_code
+    sink.
 Proof.
   intros F K B V. replace (- (C / 2)) with (- (C - C / 2)) by lra.
   apply (selected_none n m has_code sink code_score (C / 2 * INR (length q))); try assumption;
@@ -95,7 +99,8 @@ Lemma code_sum y q : lsum (fun k => y ^ distance q k) (codes (length q)) = (1 + 
 Proof.
   induction q as [|a q IH]; [simpl; lra|]. cbn [length codes]. rewrite lsum_app, !lsum_map.
   cbn [distance]. destruct a; cbn [Bool.eqb]; rewrite <- tech_pow_Rmult, <- IH;
-    rewrite (lsum_ext (fun k => y ^ (1 + distance q k)) (fun k => y * y ^ distance q k)) by reflexivity;
+    rewrite (lsum_ext (fun k => y ^ (1 + distance q k)) (fun k => y * y ^ distance q k))
+      by reflexivity;
     rewrite (lsum_ext (fun k => y ^ (0 + distance q k)) (fun k => y ^ distance q k)) by reflexivity;
     rewrite lsum_scal; lra.
 Qed.
@@ -106,10 +111,12 @@ Lemma lsum_incl {A} (f : A -> R) l l' : (forall a, 0 <= f a) -> NoDup l -> incl 
 Proof.
   intros F. revert l'. induction l as [|a l IH]; intros l' N I.
   - apply lsum_nonneg. auto.
-  - inversion N as [|? ? Na Nl]; subst. destruct (in_split a l') as (u & v & ->); [apply I; left; reflexivity|].
+  - inversion N as [|? ? Na Nl]; subst. destruct (in_split a l') as (u & v & ->);
+      [apply I; left; reflexivity|].
     rewrite lsum_app. simpl. assert (lsum f l <= lsum f (u ++ v)); [|rewrite lsum_app in H; lra].
     apply IH; [exact Nl|]. intros b Hb. assert (In b (u ++ a :: v)) by (apply I; right; exact Hb).
-    apply in_app_or in H as [H|[->|H]]; [apply in_or_app; left; exact H|contradiction|apply in_or_app; right; exact H].
+    apply in_app_or in H as [H|[->|H]];
+      [apply in_or_app; left; exact H|contradiction|apply in_or_app; right; exact H].
 Qed.
 
 Lemma sum_lsum f n : sum f n = lsum f (seq 0 n).
@@ -121,7 +128,8 @@ Section At.
 Variables (C : R) (q : list bool) (code : nat -> list bool) (n : nat).   (* position 0 is <bos> *)
 Hypothesis HC : 0 < C.
 Hypothesis Lengths : forall j, (1 <= j <= n)%nat -> length (code j) = length q.
-Hypothesis Distinct : forall j k, (1 <= j <= n)%nat -> (1 <= k <= n)%nat -> code j = code k -> j = k.
+Hypothesis Distinct : forall j k, (1 <= j <= n)%nat -> (1 <= k <= n)%nat -> code j = code k ->
+  j = k.
 
 Definition at_score (j : nat) : R :=
   if Nat.eqb j 0 then C / 2 * (INR (length q) - 1) else C / 2 * inner q (code j).
@@ -142,7 +150,8 @@ Proof.
 Qed.
 
 (* all positions but those at distance 0 *)
-Lemma positions_sum (p : nat -> bool) : (forall j, (1 <= j <= n)%nat -> p j = true -> code j <> q) ->
+Lemma positions_sum (p : nat -> bool) :
+  (forall j, (1 <= j <= n)%nat -> p j = true -> code j <> q) ->
   sum (fun j => if p (S j) then y ^ distance q (code (S j)) else 0) n <= (1 + y) ^ length q - 1.
 Proof.
   intros P. assert (Y0 : 0 < y) by apply exp_pos. rewrite <- code_sum, sum_lsum.
@@ -155,22 +164,28 @@ Proof.
        destruct (p (S a)); simpl; rewrite IH; unfold f; lra. }
   assert (Q : f q = 1).
   { unfold f. replace (distance q q) with 0%nat; [reflexivity|].
-    clear. induction q as [|a t IH]; [reflexivity|]. cbn [distance]. rewrite eqb_reflx, <- IH. reflexivity. }
-  assert (lsum f (q :: map (fun j => code (S j)) l) <= lsum f (codes (length q))); [|simpl in H; lra].
+    clear. induction q as [|a t IH]; [reflexivity|]. cbn [distance]. rewrite eqb_reflx, <- IH.
+    reflexivity. }
+  assert (lsum f (q :: map (fun j => code (S j)) l) <= lsum f (codes (length q)));
+    [|simpl in H; lra].
   apply lsum_incl; [exact F| |].
   - constructor.
-    + intros I. apply in_map_iff in I as (j & E & I). apply filter_In in I as [I Pj]. apply in_seq in I.
+    + intros I. apply in_map_iff in I as (j & E & I). apply filter_In in I as [I Pj].
+      apply in_seq in I.
       apply (P (S j)); [lia|exact Pj|exact E].
     + assert (N : NoDup l) by (apply NoDup_filter, seq_NoDup).
-      assert (R : forall j, In j l -> (j < n)%nat) by (intros j I; apply filter_In in I as [I _]; apply in_seq in I; lia).
-      clear -N R Distinct. induction l as [|a l IH]; [constructor|]. inversion N; subst. simpl. constructor.
+      assert (R : forall j, In j l -> (j < n)%nat) by (intros j I; apply filter_In in I as [I _];
+        apply in_seq in I; lia).
+      clear -N R Distinct. induction l as [|a l IH]; [constructor|]. inversion N; subst. simpl.
+      constructor.
       * intros I. apply in_map_iff in I as (j & E & I). apply Distinct in E.
         -- replace j with a in I by lia. contradiction.
         -- pose proof (R j (or_intror I)). lia.
         -- pose proof (R a (or_introl eq_refl)). lia.
       * apply IH; [assumption|]. intros j I. apply R. right. exact I.
   - intros k [<-|I]; [apply codes_complete|]. apply in_map_iff in I as (j & <- & I).
-    apply filter_In in I as [I _]. apply in_seq in I. rewrite <- (Lengths (S j)) by lia. apply codes_complete.
+    apply filter_In in I as [I _]. apply in_seq in I. rewrite <- (Lengths (S j)) by lia.
+    apply codes_complete.
 Qed.
 
 (* A position has my code. *)
@@ -179,14 +194,17 @@ Theorem at_found p : (1 <= p <= n)%nat -> code p = q ->
 Proof.
   intros Hp E. fold y. eapply Rle_trans; [apply leak_le_tail; lia|].
   assert (D : distance q (code p) = 0%nat).
-  { rewrite E. clear. induction q as [|a t IH]; [reflexivity|]. cbn [distance]. rewrite eqb_reflx, IH. reflexivity. }
-  assert (Sp : at_score p = C / 2 * INR (length q)) by (rewrite at_position, D by assumption; simpl; lra).
+  { rewrite E. clear. induction q as [|a t IH]; [reflexivity|]. cbn [distance].
+    rewrite eqb_reflx, IH. reflexivity. }
+  assert (Sp : at_score p = C / 2 * INR (length q)) by (rewrite at_position, D by assumption; simpl;
+    lra).
   unfold tail, others. rewrite sum_first. destruct (Nat.eqb_spec 0 p); [lia|].
   rewrite Rplus_comm. apply Rplus_le_compat.
   - eapply Rle_trans; [|apply (positions_sum (fun j => negb (Nat.eqb j p)))].
     + apply sum_le. intros j Hj. destruct (Nat.eqb_spec (S j) p) as [|N]; cbn [negb]; [lra|].
       rewrite Sp, <- power_distance by lia. lra.
-    + intros j Hj N Q. apply negb_true_iff, Nat.eqb_neq in N. apply N, Distinct; congruence || assumption.
+    + intros j Hj N Q. apply negb_true_iff, Nat.eqb_neq in N.
+      apply N, Distinct; congruence || assumption.
   - rewrite Sp. unfold at_score. cbn [Nat.eqb]. apply exp_le. lra.
 Qed.
 

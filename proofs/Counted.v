@@ -42,12 +42,14 @@ Qed.
 
 Lemma lsum_sift {A} (g : A -> R) f a es : lsum g (sift f a es) = g a + lsum g es.
 Proof.
-  induction es as [|b es IH]; [reflexivity|]. cbn [sift]. destruct (before (f a) (f b)); [reflexivity|].
+  induction es as [|b es IH]; [reflexivity|]. cbn [sift]. destruct (before (f a) (f b));
+    [reflexivity|].
   rewrite !lsum_cons, IH. lra.
 Qed.
 Lemma lsum_sorted {A} (g : A -> R) f es : lsum g (sorted f es) = lsum g es.
 Proof.
-  unfold sorted. induction es as [|a es IH]; [reflexivity|]. cbn [fold_right]. rewrite lsum_sift, IH.
+  unfold sorted. induction es as [|a es IH]; [reflexivity|]. cbn [fold_right].
+  rewrite lsum_sift, IH.
   reflexivity.
 Qed.
 Lemma in_sift {A} f (a b : A) es : In b (sift f a es) -> b = a \/ In b es.
@@ -75,7 +77,8 @@ Lemma lsum_written (g : step -> R) c ss :
 Proof.
   unfold written_to. rewrite lsum_sorted, lsum_filter.
   - rewrite Transformer.lsum_map. reflexivity.
-  - intros [s z] Z. unfold counts_, entry_of in Z. cbn [snd] in *. apply negb_false_iff, Z.eqb_eq in Z.
+  - intros [s z] Z. unfold counts_, entry_of in Z. cbn [snd] in *.
+    apply negb_false_iff, Z.eqb_eq in Z.
     rewrite Z. lra.
 Qed.
 Lemma in_written s z c ss : In (s, z) (written_to c ss) -> In s ss.
@@ -95,12 +98,14 @@ Lemma alternating_range ks : forall k0 sws, ascending k0 ks = true ->
   (forall s z, In (s, z) sws -> 0 <= g s <= 1) ->
   (forall s z s' z', In (s, z) sws -> In (s', z') sws -> (least s < least s')%nat -> g s' <= g s) ->
   0 <= lsum (fun sw => g (fst sw) * IZR (snd sw)) sws <= 1 /\
-  match sws with [] => True | (s, _) :: _ => lsum (fun sw => g (fst sw) * IZR (snd sw)) sws <= g s end.
+  match sws with [] => True | (s, _) :: _ => lsum (fun sw => g (fst sw) * IZR (snd sw)) sws
+    <= g s end.
 Proof.
   assert (G : forall ks (sign : Z) k0 sws, (sign = 1 \/ sign = -1)%Z -> ascending k0 ks = true ->
     map entry_of sws = alternate c sign ks ->
     (forall s z, In (s, z) sws -> 0 <= g s <= 1) ->
-    (forall s z s' z', In (s, z) sws -> In (s', z') sws -> (least s < least s')%nat -> g s' <= g s) ->
+    (forall s z s' z', In (s, z) sws -> In (s', z') sws -> (least s < least s')%nat ->
+      g s' <= g s) ->
     let t := IZR sign * lsum (fun sw => g (fst sw) * IZR (snd sw)) sws in
     0 <= t <= 1 /\ match sws with [] => True | (s, _) :: _ => t <= g s end).
   { clear ks. induction ks as [|k ks IH]; intros sign k0 sws Sg As E B O; cbn [alternate] in E.
@@ -115,13 +120,16 @@ Proof.
         pose proof (B s z (or_introl eq_refl)) as Bs.
         assert (Sq : IZR sign * IZR sign = 1).
         { rewrite <- mult_IZR. destruct Sg as [->| ->]; reflexivity. }
-        replace (IZR sign * (g s * IZR sign + rest)) with (g s * (IZR sign * IZR sign) - - IZR sign * rest) by ring.
+        replace (IZR sign * (g s * IZR sign + rest))
+          with (g s * (IZR sign * IZR sign) - - IZR sign * rest) by ring.
         rewrite Sq. destruct sws as [|[s' z'] sws'].
         * cbn in R1. subst rest. cbn in *. split; [lra|]. lra.
         * assert (g s' <= g s).
           { apply (O s z s' z'); [left; reflexivity|right; left; reflexivity|].
-            destruct ks as [|k' ks]; [discriminate|]. cbn [alternate map] in E. injection E as _ Ek' _ _.
-            cbn [ascending] in A2. apply andb_true_iff in A2 as [A2 _]. apply Nat.ltb_lt in A2. cbn in *.
+            destruct ks as [|k' ks]; [discriminate|]. cbn [alternate map] in E.
+            injection E as _ Ek' _ _.
+            cbn [ascending] in A2. apply andb_true_iff in A2 as [A2 _]. apply Nat.ltb_lt in A2.
+            cbn in *.
             lia. }
           split; [lra|]. lra. }
   intros k0 sws As E B O. destruct (G ks 1%Z k0 sws (or_introl eq_refl) As E B O) as [R1 R2].
@@ -142,19 +150,22 @@ Proof.
     - destruct sws as [|[s z] sws]; [discriminate|]. cbn [map] in E. injection E as Ec Ek Ez E.
       cbn [ascending] in As. apply andb_true_iff in As as [A1 A2].
       pose proof (IH (- sign)%Z k sws ltac:(lia) A2 E (fun s' z' I => B s' z' (or_intror I))) as R.
-      rewrite opp_IZR in R. rewrite lsum_cons. cbn [fst snd]. rewrite Ez, (B s z (or_introl eq_refl)).
+      rewrite opp_IZR in R. rewrite lsum_cons. cbn [fst snd].
+      rewrite Ez, (B s z (or_introl eq_refl)).
       set (rest := lsum (fun sw => g (fst sw) * IZR (snd sw)) sws) in *.
       assert (Sq : IZR sign * IZR sign = 1).
       { rewrite <- mult_IZR. destruct Sg as [->| ->]; reflexivity. }
       replace (least s) with k by (cbn in Ek; congruence).
       replace (IZR sign * (b2R (Z.leb (Z.of_nat k) count) * IZR sign + rest))
         with (b2R (Z.leb (Z.of_nat k) count) * (IZR sign * IZR sign) - - IZR sign * rest) by ring.
-      rewrite Sq, R. unfold turned. cbn [filter]. destruct (Z.leb_spec (Z.of_nat k) count) as [Lk|Lk].
+      rewrite Sq, R. unfold turned. cbn [filter].
+      destruct (Z.leb_spec (Z.of_nat k) count) as [Lk|Lk].
       + cbn [length]. rewrite Nat.odd_succ, <- Nat.negb_odd. destruct (Nat.odd _); cbn; lra.
       + assert (F : filter (fun k' => Z.leb (Z.of_nat k') count) ks = []).
         { clear -A2 Lk. revert k A2 Lk. induction ks as [|k' ks IH]; intros k A2 Lk; [reflexivity|].
           cbn [ascending] in A2. apply andb_true_iff in A2 as [A3 A4]. apply Nat.ltb_lt in A3.
-          cbn [filter]. destruct (Z.leb_spec (Z.of_nat k') count); [lia|]. apply (IH k'); [exact A4|lia]. }
+          cbn [filter]. destruct (Z.leb_spec (Z.of_nat k') count); [lia|].
+          apply (IH k'); [exact A4|lia]. }
         rewrite F. cbn. lra. }
   intros k0 sws As E B. pose proof (G ks 1%Z k0 sws (or_introl eq_refl) As E B) as R.
   rewrite Rmult_1_l in R. exact R.
@@ -164,13 +175,16 @@ End Alternating.
 (** * All steps of a count are the count *)
 
 Lemma filter_shorter {A} (f : A -> bool) es : (length (filter f es) <= length es)%nat.
-Proof. induction es as [|a es IH]; [apply Nat.le_refl|]. cbn [filter]. destruct (f a); cbn [length]; lia. Qed.
+Proof.
+  induction es as [|a es IH]; [apply Nat.le_refl|]. cbn [filter]. destruct (f a); cbn [length]; lia.
+Qed.
 
 Lemma seq_count (z : Z) most : (0 <= z <= Z.of_nat most)%Z ->
   lsum (fun k => b2R (Z.leb (Z.of_nat k) z)) (seq 1 most) = IZR z.
 Proof.
   intros Hz.
-  assert (E : forall m, lsum (fun k => b2R (Z.leb (Z.of_nat k) z)) (seq 1 m) = IZR (Z.min z (Z.of_nat m))).
+  assert (E : forall m, lsum (fun k => b2R (Z.leb (Z.of_nat k) z)) (seq 1 m)
+    = IZR (Z.min z (Z.of_nat m))).
   { induction m as [|m IH]; [cbn; rewrite Z.min_r by lia; reflexivity|].
     rewrite seq_S, Transformer.lsum_app, IH. cbn [Transformer.lsum fold_right Nat.add].
     destruct (Z.leb_spec (Z.of_nat (S m)) z).
@@ -202,10 +216,12 @@ Definition step_value (s : step) (i : nat) : R :=
       end
   end.
 
-Lemma ends_apart s us : step_units p eos l s = Some us -> Q2R (low_end s) < Q2R (high_end s) /\ (1 <= least s)%nat.
+Lemma ends_apart s us : step_units p eos l s = Some us -> Q2R (low_end s) < Q2R (high_end s) /\
+  (1 <= least s)%nat.
 Proof.
   intros E. unfold step_units in E. destruct (Nat.leb 1 (least s) && _) eqn:A; [|discriminate].
-  apply andb_true_iff in A as [A1 A2]. apply Nat.leb_le in A1. apply negb_true_iff in A2. split; [|exact A1].
+  apply andb_true_iff in A as [A1 A2]. apply Nat.leb_le in A1. apply negb_true_iff in A2.
+  split; [|exact A1].
   apply Qlt_Rlt. apply Qnot_le_lt. intros L. apply Qle_bool_iff in L. congruence.
 Qed.
 
@@ -226,19 +242,22 @@ Proof.
   intros E. pose proof (ends_apart s us E) as [L _]. unfold step_units in E. unfold step_value.
   destruct (Nat.leb 1 (least s) && _); [|discriminate].
   assert (G : Q2R (/ (high_end s - low_end s)) = / (Q2R (high_end s) - Q2R (low_end s))).
-  { rewrite Q2R_inv, Q2R_minus; [reflexivity|]. intros Z. apply Qeq_eqR in Z. rewrite Q2R_minus in Z.
+  { rewrite Q2R_inv, Q2R_minus; [reflexivity|]. intros Z. apply Qeq_eqR in Z.
+    rewrite Q2R_minus in Z.
     unfold Q2R at 3 in Z. cbn in Z. lra. }
   destruct (nth_error p (counted s)) as [[]|]; try discriminate.
   - step E. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
     cbn [Transformer.lsum fold_right]. unfold unit_adds. cbn [input bias output]. rewrite !out_coef.
     cbn [real_form map Transformer.dot fst snd]. q2r. rewrite G. unfold rise.
     replace (-1 * X i n0 + 0 + Q2R (high_end s)) with (- X i n0 - - Q2R (high_end s)) by ring.
-    replace (-1 * X i n0 + 0 + Q2R (low_end s)) with (- X i n0 - - Q2R (low_end s)) by ring. field. lra.
+    replace (-1 * X i n0 + 0 + Q2R (low_end s)) with (- X i n0 - - Q2R (low_end s)) by ring. field.
+    lra.
   - step E. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
     cbn [Transformer.lsum fold_right]. unfold unit_adds. cbn [input bias output]. rewrite !out_coef.
     cbn [real_form map Transformer.dot fst snd]. q2r. rewrite G. unfold rise.
     replace (1 * X i n0 + 0 + - Q2R (low_end s)) with (X i n0 - Q2R (low_end s)) by ring.
-    replace (1 * X i n0 + 0 + - Q2R (high_end s)) with (X i n0 - Q2R (high_end s)) by ring. field. lra.
+    replace (1 * X i n0 + 0 + - Q2R (high_end s)) with (X i n0 - Q2R (high_end s)) by ring. field.
+    lra.
 Qed.
 
 Lemma step_range s us i : step_units p eos l s = Some us -> 0 <= step_value s i <= 1.
@@ -254,13 +273,15 @@ Qed.
 Lemma share_ends s us ps m N c : step_units p eos l s = Some us ->
   nth_error p (counted s) = Some (Width ps m N) -> place (Share (counted s)) l = Some c ->
   let sg := IZR (sinks_seen eos m) in
-  sg <= Q2R (low_end s) * (sg + INR (least s)) /\ Q2R (high_end s) * (sg + INR (least s) - 1 + 1 / 8) <= sg.
+  sg <= Q2R (low_end s) * (sg + INR (least s)) /\
+    Q2R (high_end s) * (sg + INR (least s) - 1 + 1 / 8) <= sg.
 Proof.
   intros E Ew Ep sg. unfold step_units in E. rewrite Ew, Ep in E.
   destruct (Nat.leb 1 (least s) && _); [|discriminate].
   match type of E with (if ?b then _ else _) = _ => destruct b eqn:Ok; [|discriminate] end.
   apply andb_true_iff in Ok as [O1 O2]. apply Qle_bool_iff, Qle_Rle in O1, O2. q2r_in O1. q2r_in O2.
-  rewrite <- INR_IZR_INZ in O1, O2. replace (Q2R (1 # 8)) with (1 / 8) in O2 by (unfold Q2R; simpl; lra).
+  rewrite <- INR_IZR_INZ in O1, O2.
+  replace (Q2R (1 # 8)) with (1 / 8) in O2 by (unfold Q2R; simpl; lra).
   unfold sg. split; [exact O1|exact O2].
 Qed.
 Lemma whole_ends s us cs most c : step_units p eos l s = Some us ->
@@ -282,9 +303,11 @@ Lemma step_right s us i : step_units p eos l s = Some us -> (1 <= i <= n)%nat ->
 Proof.
   intros E Hi. pose proof (ends_apart s us E) as [L K1]. unfold step_value.
   destruct (nth_error p (counted s)) as [[]|] eqn:Eg;
-    try (unfold step_units in E; rewrite Eg in E; destruct (Nat.leb 1 (least s) && _); discriminate).
+    try (unfold step_units in E; rewrite Eg in E; destruct (Nat.leb 1 (least s) && _);
+      discriminate).
   - destruct (place (Share (counted s)) l) as [c|] eqn:Ec.
-    2: { unfold step_units in E. rewrite Eg, Ec in E. destruct (Nat.leb 1 (least s) && _); discriminate. }
+    2: { unfold step_units in E. rewrite Eg, Ec in E. destruct (Nat.leb 1 (least s) && _);
+      discriminate. }
     destruct (share_ends s us _ _ _ c E Eg Ec) as [B1 B2]. pose proof (place_spec _ _ _ Ec) as Nc.
     destruct (H c _ Nc _ _ _ Eg i Hi) as (e & Be & Ex). cbn beta in Ex.
     pose proof (sinks_positive m) as Sp. set (sg := IZR (sinks_seen eos m)) in *.
@@ -297,31 +320,38 @@ Proof.
       assert (x * (sg + INR (least s)) <= Q2R (low_end s) * (sg + INR (least s))).
       { assert (0 <= x) by nra. nra. }
       apply Ropp_le_contravar. apply Rmult_le_reg_r with (sg + INR (least s)); lra.
-    + apply rise_low; [lra|]. assert (Lz' : (z <= Z.of_nat (least s) - 1)%Z) by lia. apply IZR_le in Lz'.
+    + apply rise_low; [lra|]. assert (Lz' : (z <= Z.of_nat (least s) - 1)%Z) by lia.
+      apply IZR_le in Lz'.
       rewrite minus_IZR, <- INR_IZR_INZ in Lz'. apply Ropp_le_contravar.
       apply Rmult_le_reg_r with (sg + INR (least s) - 1 + 1 / 8); [lra|].
       assert (0 <= x) by nra. nra.
   - destruct (place (Whole (counted s)) l) as [c|] eqn:Ec.
-    2: { unfold step_units in E. rewrite Eg, Ec in E. destruct (Nat.leb 1 (least s) && _); discriminate. }
+    2: { unfold step_units in E. rewrite Eg, Ec in E. destruct (Nat.leb 1 (least s) && _);
+      discriminate. }
     destruct (whole_ends s us _ _ c E Eg Ec) as [B1 B2]. pose proof (place_spec _ _ _ Ec) as Nc.
-    pose proof (H c _ Nc i Hi) as Ex. cbn beta in Ex. rewrite Ex. set (z := sums v (counted s) i) in *.
+    pose proof (H c _ Nc i Hi) as Ex. cbn beta in Ex. rewrite Ex.
+    set (z := sums v (counted s) i) in *.
     destruct (Z.leb_spec (Z.of_nat (least s)) z) as [Lz|Lz]; cbn [b2R].
     + apply rise_high; [lra|]. apply IZR_le in Lz. rewrite <- INR_IZR_INZ in Lz. lra.
-    + apply rise_low; [lra|]. assert (Lz' : (z <= Z.of_nat (least s) - 1)%Z) by lia. apply IZR_le in Lz'.
+    + apply rise_low; [lra|]. assert (Lz' : (z <= Z.of_nat (least s) - 1)%Z) by lia.
+      apply IZR_le in Lz'.
       rewrite minus_IZR, <- INR_IZR_INZ in Lz'. lra.
 Qed.
 
 (* later steps of one count are below earlier ones, at the sinks too *)
-Lemma step_order s us s' us' i : step_units p eos l s = Some us -> step_units p eos l s' = Some us' ->
+Lemma step_order s us s' us' i : step_units p eos l s = Some us ->
+  step_units p eos l s' = Some us' ->
   counted s = counted s' -> (least s < least s')%nat -> step_value s' i <= step_value s i.
 Proof.
-  intros E E' Ec Lk. pose proof (ends_apart s us E) as [L K1]. pose proof (ends_apart s' us' E') as [L' _].
+  intros E E' Ec Lk. pose proof (ends_apart s us E) as [L K1].
+  pose proof (ends_apart s' us' E') as [L' _].
   pose proof (step_range s us i E) as R. pose proof (step_range s' us' i E') as R'.
   assert (K0 : 1 <= INR (least s)) by (apply (le_INR 1), K1).
   assert (Kk : INR (least s) + 1 <= INR (least s')) by (rewrite <- S_INR; apply le_INR; lia).
   unfold step_value in *. rewrite <- Ec in *.
   destruct (nth_error p (counted s)) as [[]|] eqn:Eg;
-    try (unfold step_units in E; rewrite Eg in E; destruct (Nat.leb 1 (least s) && _); discriminate).
+    try (unfold step_units in E; rewrite Eg in E; destruct (Nat.leb 1 (least s) && _);
+      discriminate).
   - destruct (place (Share (counted s)) l) as [c|] eqn:Ep; [|lra].
     destruct (share_ends s us _ _ _ c E Eg Ep) as [B1 B2].
     destruct (share_ends s' us' pairs m longest c E') as [B1' B2']; [congruence|congruence|].
@@ -350,7 +380,8 @@ Definition steps_total (i c : nat) (ss : list step) : R :=
 Lemma steps_add ss su i c : every (step_units p eos l) ss = Some su ->
   lsum (unit_adds X i c) (concat su) = steps_total i c ss.
 Proof.
-  intros E. apply every_spec in E. unfold steps_total. induction E as [|s us ss su Es E IH]; [reflexivity|].
+  intros E. apply every_spec in E. unfold steps_total. induction E as [|s us ss su Es E IH];
+    [reflexivity|].
   cbn [concat]. rewrite Transformer.lsum_app, IH, (step_adds s us i c Es), lsum_cons. reflexivity.
 Qed.
 
@@ -372,10 +403,12 @@ Proof.
   destruct (every_in ss su s E I) as (us & Eu). rewrite (step_right s us i Eu Hi). reflexivity.
 Qed.
 
-Theorem decodes_good ss su sc k : every (step_units p eos l) ss = Some su -> decodes p ss sc = Some k ->
+Theorem decodes_good ss su sc k : every (step_units p eos l) ss = Some su ->
+  decodes p ss sc = Some k ->
   good p eos n P v k (fun i => steps_total i (snd sc) ss).
 Proof.
-  intros E D. unfold decodes in D. destruct (nth_error p (fst sc)) as [[]|] eqn:Eg; try discriminate.
+  intros E D. unfold decodes in D. destruct (nth_error p (fst sc)) as [[]|] eqn:Eg;
+    try discriminate.
   - destruct (forallb (covers_count p most) counts && same_entries _ _) eqn:Ok; [|discriminate].
     injection D as <-. apply andb_true_iff in Ok as [Cv Sm]. unfold same_entries in Sm.
     destruct (list_eq_dec entry_eq _ _) as [Es|]; [|discriminate]. intros i Hi.
@@ -394,7 +427,8 @@ Proof.
     assert (Len : (length (filter (chosen v pairs i) (visible n m i)) <= n)%nat).
     { unfold visible. rewrite <- (seq_length n 1) at 2.
       eapply Nat.le_trans; apply filter_shorter. }
-    rewrite (Transformer.lsum_ext _ (fun k => IZR a * b2R (Z.leb (Z.of_nat k) (sums v c i)))) by (intros; ring).
+    rewrite (Transformer.lsum_ext _ (fun k => IZR a * b2R (Z.leb (Z.of_nat k) (sums v c i))))
+      by (intros; ring).
     rewrite Transformer.lsum_scal, seq_count; [reflexivity|]. rewrite Mc. lia.
   - destruct (ascending 0 turns && same_entries _ _) eqn:Ok; [|discriminate].
     injection D as <-. apply andb_true_iff in Ok as [As Sm]. unfold same_entries in Sm.
@@ -402,8 +436,10 @@ Proof.
     assert (Of : forall s z, In (s, z) (written_to (snd sc) ss) ->
       (exists us, step_units p eos l s = Some us) /\ counted s = count).
     { intros s z I. split; [apply (every_in ss su s E), (in_written s z _ _ I)|].
-      assert (I' : In (entry_of (s, z)) (alternate count 1 turns)) by (rewrite <- Es; apply in_map, I).
-      clear -I'. revert I'. generalize 1%Z. induction turns as [|k ks IH]; intros sg I'; [destruct I'|].
+      assert (I' : In (entry_of (s, z)) (alternate count 1 turns)) by (rewrite <- Es; apply in_map,
+        I).
+      clear -I'. revert I'. generalize 1%Z. induction turns as [|k ks IH]; intros sg I';
+        [destruct I'|].
       destruct I' as [Q|I']; [injection Q as Q _ _; symmetry; exact Q|apply (IH _ I')]. }
     split.
     + intros i _. unfold steps_total. rewrite <- (lsum_written (fun s => step_value s i)).
@@ -415,11 +451,13 @@ Proof.
     + intros i Hi. unfold steps_total. rewrite <- (lsum_written (fun s => step_value s i)).
       pose proof (Hv (fst sc) _ Eg i Hi) as M. cbn [means] in M. rewrite M.
       apply (alternating_bit count (fun s => step_value s i) (sums v count i) turns 0%nat _ As Es).
-      intros s z I. destruct (Of s z I) as [(us & Eu) Cs]. rewrite (step_right s us i Eu Hi), Cs. reflexivity.
+      intros s z I. destruct (Of s z I) as [(us & Eu) Cs]. rewrite (step_right s us i Eu Hi), Cs.
+      reflexivity.
 Qed.
 
 (* nothing is written to other coordinates *)
-Lemma steps_aimed i c ss ds : aimed ss ds = true -> (forall d, In d ds -> snd d <> c) -> steps_total i c ss = 0.
+Lemma steps_aimed i c ss ds : aimed ss ds = true -> (forall d, In d ds -> snd d <> c) ->
+  steps_total i c ss = 0.
 Proof.
   intros A N. unfold steps_total. apply Transformer.lsum_zero. intros s I. unfold aimed in A.
   rewrite forallb_forall in A. specialize (A s I). rewrite forallb_forall in A.

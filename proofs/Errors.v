@@ -20,7 +20,8 @@ Lemma dot_error l X x e : (forall c, Rabs (X c - x c) <= e c) ->
 Proof.
   intros H. unfold err. induction l as [|[c a] l IH]; simpl.
   - rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
-  - replace (a * X c + dot l X - (a * x c + dot l x)) with (a * (X c - x c) + (dot l X - dot l x)) by ring.
+  - replace (a * X c + dot l X - (a * x c + dot l x)) with (a * (X c - x c) + (dot l X - dot l x))
+      by ring.
     eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
     assert (Rabs a * Rabs (X c - x c) <= Rabs a * e c)
       by (apply Rmult_le_compat_l; [apply Rabs_pos|apply H]). lra.
@@ -50,9 +51,11 @@ Proof.
     specialize (IH (fun qk I => H qk (or_intror I))).
     pose proof (dot_error q X x e HX) as EQ. pose proof (dot_error k Y y e HY) as EY.
     pose proof (dot_error k Z z e HZ) as EZ.
-    set (a := dot q X) in *. set (a0 := dot q x) in *. set (b := dot k Y) in *. set (b0 := dot k y) in *.
+    set (a := dot q X) in *. set (a0 := dot q x) in *. set (b := dot k Y) in *.
+    set (b0 := dot k y) in *.
     set (c := dot k Z) in *. set (c0 := dot k z) in *.
-    replace (a * b + score r X Y - (a * c + score r X Z) - (a0 * b0 + score r x y - (a0 * c0 + score r x z)))
+    replace (a * b + score r X Y - (a * c + score r X Z)
+      - (a0 * b0 + score r x y - (a0 * c0 + score r x z)))
       with ((a - a0) * (b0 - c0) + (a0 + (a - a0)) * ((b - b0) - (c - c0))
             + (score r X Y - score r X Z - (score r x y - score r x z))) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|exact IH].
@@ -81,14 +84,16 @@ Record known (f : facts) (x : stream) (h : head) : Prop := {
        Rabs (S j - S k - (score (rows h) (x i) (x j) - score (rows h) (x i) (x k))) <= eta) ->
     (forall j, (j < n)%nat -> sees h i j = true -> Rabs (V j - dot (fst vo) (x j)) <= d) ->
     Rabs (softly h (sees h i) S V n
-          - hardly h (sees h i) (fun j => score (rows h) (x i) (x j)) (fun j => dot (fst vo) (x j)) n)
+          - hardly h (sees h i) (fun j => score (rows h) (x i) (x j)) (fun j => dot (fst vo) (x j))
+              n)
     <= d + range f (fst vo) * misplaced f h eta;
   sizes : forall qk, In qk (rows h) -> 0 <= size f (fst qk) /\ 0 <= range f (snd qk)
 }.
 
 Definition attention_error (f : facts) (hs : list head) (e : nat -> R) : nat -> R := fun c =>
   e c + lsum (fun h => lsum (fun vo =>
-    (err (fst vo) e + range f (fst vo) * misplaced f h (score_error f h e)) * Rabs (coef (snd vo) c))
+    (err (fst vo) e + range f (fst vo) * misplaced f h (score_error f h e)) * Rabs
+      (coef (snd vo) c))
     (values h)) hs.
 Definition feed_forward_error (us : list unit) (e : nat -> R) : nat -> R := fun c =>
   e c + lsum (fun u => err (input u) e * Rabs (coef (output u) c)) us.
@@ -105,7 +110,8 @@ Proof.
   intros He Hs. apply lsum_nonneg. intros qk I. destruct (Hs qk I).
   pose proof (err_nonneg (fst qk) e He). pose proof (err_nonneg (snd qk) e He).
   assert (0 <= err (fst qk) e * range f (snd qk)) by (apply Rmult_le_pos; lra).
-  assert (0 <= (size f (fst qk) + err (fst qk) e) * (2 * err (snd qk) e)) by (apply Rmult_le_pos; lra).
+  assert (0 <= (size f (fst qk) + err (fst qk) e) * (2 * err (snd qk) e)) by (apply Rmult_le_pos;
+    lra).
   lra.
 Qed.
 
@@ -114,10 +120,13 @@ Theorem attention_within f hs X x e : (forall c, 0 <= e c) -> within X x e ->
   within (attended softly n hs X) (attended hardly n hs x) (attention_error f hs e).
 Proof.
   intros He W K i c Hi. unfold attended, attention_error.
-  replace (X i c + lsum (fun h => lsum (fun vo => read softly n h (fst vo) X i * coef (snd vo) c) (values h)) hs
-           - (x i c + lsum (fun h => lsum (fun vo => read hardly n h (fst vo) x i * coef (snd vo) c) (values h)) hs))
+  replace (X i c + lsum (fun h => lsum (fun vo => read softly n h (fst vo) X i * coef (snd vo) c)
+    (values h)) hs
+           - (x i c + lsum (fun h => lsum (fun vo => read hardly n h (fst vo) x i * coef (snd vo) c)
+               (values h)) hs))
     with ((X i c - x i c) + lsum (fun h => lsum (fun vo =>
-            (read softly n h (fst vo) X i - read hardly n h (fst vo) x i) * coef (snd vo) c) (values h)) hs).
+            (read softly n h (fst vo) X i - read hardly n h (fst vo) x i) * coef (snd vo) c)
+              (values h)) hs).
   2: { rewrite (lsum_ext _ (fun h =>
         lsum (fun vo => read softly n h (fst vo) X i * coef (snd vo) c) (values h)
         - lsum (fun vo => read hardly n h (fst vo) x i * coef (snd vo) c) (values h))).
@@ -141,10 +150,13 @@ Theorem feed_forward_within us b X x e : within X x e ->
   within (fed us b X) (fed us b x) (feed_forward_error us e).
 Proof.
   intros W i c Hi. unfold fed, feed_forward_error.
-  replace (X i c + (coef b c + lsum (fun u => relu (dot (input u) (X i) + bias u) * coef (output u) c) us)
-           - (x i c + (coef b c + lsum (fun u => relu (dot (input u) (x i) + bias u) * coef (output u) c) us)))
+  replace (X i c
+    + (coef b c + lsum (fun u => relu (dot (input u) (X i) + bias u) * coef (output u) c) us)
+           - (x i c + (coef b c + lsum (fun u => relu (dot (input u) (x i) + bias u) * coef
+               (output u) c) us)))
     with ((X i c - x i c) + lsum (fun u =>
-       (relu (dot (input u) (X i) + bias u) - relu (dot (input u) (x i) + bias u)) * coef (output u) c) us).
+       (relu (dot (input u) (X i) + bias u) - relu (dot (input u) (x i) + bias u)) * coef (output u)
+         c) us).
   2: { rewrite (lsum_ext _ (fun u => relu (dot (input u) (X i) + bias u) * coef (output u) c
          - relu (dot (input u) (x i) + bias u) * coef (output u) c)) by (intros; ring).
        rewrite <- lsum_minus. lra. }
@@ -176,7 +188,8 @@ Proof.
     (sum (fun j => (if m j then exp (s j) else 0) * (V j - v j)) n / z).
   2: { unfold Rdiv. rewrite <- Rmult_minus_distr_r. f_equal.
        rewrite (sum_ext (fun j => (if m j then exp (s j) else 0) * (V j - v j))
-          (fun j => (if m j then exp (s j) * V j else 0) + - 1 * (if m j then exp (s j) * v j else 0)))
+          (fun j => (if m j then exp (s j) * V j else 0) + - 1 * (if m j then exp (s j) * v j
+            else 0)))
          by (intros; destruct (m j); ring).
        rewrite sum_plus, sum_scal. lra. }
   destruct (Req_dec z 0) as [->|N].
@@ -191,7 +204,8 @@ Qed.
 
 Lemma soft_nothing m s v n : (forall k, (k < n)%nat -> m k = false) -> soft m s v n = 0.
 Proof.
-  intros H. unfold soft. rewrite (sum_ext _ (fun _ => 0)) by (intros; rewrite H by assumption; reflexivity).
+  intros H. unfold soft. rewrite (sum_ext _ (fun _ => 0)) by (intros; rewrite H by assumption;
+    reflexivity).
   rewrite sum_const, Rmult_0_r. unfold Rdiv. apply Rmult_0_l.
 Qed.
 
@@ -222,7 +236,8 @@ Proof.
   intros Hn Hb Hw He Hd W G Benign E D. unfold mean_misplaced.
   pose proof (tilt_bounds (beta * eta) ltac:(nra)) as [T _].
   destruct (winner m s n) as [(p & Hp & Mp & Max)|None].
-  2: { rewrite soft_nothing, hard_nothing by assumption. rewrite Rminus_diag_eq, Rabs_R0 by reflexivity.
+  2: { rewrite soft_nothing, hard_nothing by assumption. rewrite Rminus_diag_eq,
+    Rabs_R0 by reflexivity.
        assert (0 <= (INR n - 1) * exp (- (beta * (gamma - eta)))).
        { apply Rmult_le_pos; [|left; apply exp_pos]. apply (le_INR 1) in Hn. simpl in Hn. lra. }
        assert (0 <= width * ((INR n - 1) * exp (- (beta * (gamma - eta)))
@@ -230,7 +245,8 @@ Proof.
          by (apply Rmult_le_pos; [assumption|destruct dangerous; lra]).
        lra. }
   assert (Tp : top m s n p = true) by (apply top_spec; auto).
-  destruct (winner m (fun j => - v j) n) as [(q & Hq & Mq & Min)|None]; [|rewrite None in Mp by assumption; discriminate].
+  destruct (winner m (fun j => - v j) n) as [(q & Hq & Mq & Min)|None];
+    [|rewrite None in Mp by assumption; discriminate].
   assert (B : forall j, (j < n)%nat -> m j = true -> v q <= v j <= v q + width).
   { intros j Hj Mj. specialize (Min j Hj Mj). pose proof (W j q Hj Hq Mj Mq). lra. }
   replace (soft m (fun j => beta * S j) V n - hard m s v n) with

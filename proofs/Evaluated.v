@@ -74,11 +74,13 @@ Definition alike (v v' : valuation) (s : nat) : Prop := bit v s = bit v' s /\ su
 
 Lemma lit_alike v v' x : (forall s, In s (read_literal x) -> alike v v' s) -> lit v x = lit v' x.
 Proof.
-  intros H. extensionality i. unfold lit, read_literal in *. destruct (of x) as [s|]; [|reflexivity].
+  intros H. extensionality i. unfold lit, read_literal in *.
+  destruct (of x) as [s|]; [|reflexivity].
   rewrite (proj1 (H s (or_introl eq_refl))). reflexivity.
 Qed.
 
-Lemma weigh_alike v v' ts : (forall s, In s (flat_map (fun t => read_option (snd t)) ts) -> alike v v' s) ->
+Lemma weigh_alike v v' ts : (forall s, In s (flat_map (fun t => read_option (snd t)) ts) ->
+  alike v v' s) ->
   weigh v ts = weigh v' ts.
 Proof.
   induction ts as [|t ts IH]; intros H; [reflexivity|]. extensionality j.
@@ -87,7 +89,8 @@ Proof.
   change (weigh v' (t :: ts) j)
     with (fst t * (if lit v' (Lit (snd t) true) j then 1 else 0) + weigh v' ts j)%Z.
   rewrite IH by (intros s I; apply H; cbn; apply in_or_app; right; exact I).
-  rewrite (lit_alike v v'); [reflexivity|]. intros s I. apply H. cbn. apply in_or_app. left. exact I.
+  rewrite (lit_alike v v'); [reflexivity|]. intros s I. apply H. cbn. apply in_or_app. left.
+  exact I.
 Qed.
 
 Lemma sum_alike v v' a i : (forall s, In s (read_option a) -> alike v v' s) ->
@@ -106,7 +109,8 @@ Proof.
 Qed.
 
 Lemma pairs_alike v v' ps : (forall s, In s (flat_map read_pair ps) -> alike v v' s) ->
-  (forall i j, chosen v ps i j = chosen v' ps i j) /\ (forall i j, coded v ps i j = coded v' ps i j).
+  (forall i j, chosen v ps i j = chosen v' ps i j) /\
+    (forall i j, coded v ps i j = coded v' ps i j).
 Proof.
   induction ps as [|[q k] ps IH]; intros H; [split; reflexivity|]. cbn in H.
   destruct IH as [A B]; [intros s I; apply H, in_or_app; right; exact I|].
@@ -115,7 +119,8 @@ Proof.
   assert (K : lit v k = lit v' k)
     by (apply lit_alike; intros s I; apply H, in_or_app; left; apply in_or_app; right; exact I).
   split; intros i j.
-  - unfold chosen in *. cbn [existsb]. rewrite A. unfold paired. cbn [fst snd]. rewrite Q, K. reflexivity.
+  - unfold chosen in *. cbn [existsb]. rewrite A. unfold paired. cbn [fst snd]. rewrite Q, K.
+    reflexivity.
   - unfold coded in *. cbn [forallb fst snd]. rewrite B, Q, K. reflexivity.
 Qed.
 
@@ -136,8 +141,10 @@ Proof.
   - rewrite (lit_alike v v' value); [reflexivity|]. intros s I. apply H, I.
   - rewrite (lit_alike v v' value); [reflexivity|]. intros s I. apply H, I.
   - rewrite (weigh_alike v v'); [reflexivity|]. exact H.
-  - rewrite (sum_alike v v' past), (sum_alike v v' future), (sum_alike v v' total); [reflexivity| | |];
-      intros s I; apply H, in_or_app; [right; apply in_or_app; right| right; apply in_or_app; left|left];
+  - rewrite (sum_alike v v' past), (sum_alike v v' future), (sum_alike v v' total);
+      [reflexivity| | |];
+      intros s I; apply H, in_or_app; [right; apply in_or_app; right| right; apply in_or_app;
+        left|left];
       exact I.
   - induction rows as [|r rows IH]; [reflexivity|]. cbn. cbn in H.
     rewrite IH by (intros s I; apply H, in_or_app; right; exact I).
@@ -149,7 +156,8 @@ Proof.
     rewrite (proj2 (pairs_alike v v' digits (fun s I => H s (in_or_app _ _ _ (or_introl I))))).
     rewrite (lit_alike v v' value (fun s I => H s (in_or_app _ _ _ (or_intror I)))). reflexivity.
   - do 2 f_equal. apply filter_ext. intros j. apply (proj1 (pairs_alike v v' pairs H)).
-  - unfold total_count. induction counts as [|[a c] counts IH]; [reflexivity|]. cbn [fold_right fst snd].
+  - unfold total_count. induction counts as [|[a c] counts IH]; [reflexivity|].
+    cbn [fold_right fst snd].
     rewrite IH by (intros s I; apply H; right; exact I).
     rewrite (proj2 (H c (or_introl eq_refl))). reflexivity.
   - rewrite (proj2 (H count (or_introl eq_refl))). reflexivity.
@@ -160,7 +168,8 @@ Qed.
 
 Lemma update_other v s g r : r <> s -> alike (update v s g) v r.
 Proof.
-  intros N. split; extensionality i; cbn; destruct (Nat.eqb_spec r s); try contradiction; reflexivity.
+  intros N. split; extensionality i; cbn; destruct (Nat.eqb_spec r s); try contradiction;
+    reflexivity.
 Qed.
 
 Lemma evaluate_keeps p : forall s v r, r < s -> alike (evaluate p s v) v r.

@@ -51,7 +51,8 @@ Theorem hard_head n f x h gamma dangerous : (0 < n)%nat -> 0 <= cold h ->
      let s := fun j => score (rows h) (x i) (x j) in
      top (sees h i) s n p = true -> s j < s p -> gamma <= s p - s j) ->
   (* ties are harmless: one maximum, or equal values *)
-  (ties h = None -> dangerous = false -> forall vo i j k, In vo (values h) -> (i < n)%nat -> (j < n)%nat -> (k < n)%nat ->
+  (ties h = None -> dangerous = false -> forall vo i j k, In vo (values h) -> (i < n)%nat ->
+    (j < n)%nat -> (k < n)%nat ->
      let s := fun j => score (rows h) (x i) (x j) in
      top (sees h i) s n j = true -> top (sees h i) s n k = true ->
      dot (fst vo) (x j) = dot (fst vo) (x k)) ->
@@ -95,7 +96,8 @@ Definition ok (k : constants) : Prop :=
 (* the error allowed before a layer at inverse temperature beta, for tau after it *)
 Definition before (k : constants) (beta tau : R) : R :=
   Rmin (Rmin 1 (1 / (beta * seen k)))
-       (Rmin (tau / (stretch k * spread k * beta * seen k)) (tau / (4 * stretch k * (1 + copied k)))).
+       (Rmin (tau / (stretch k * spread k * beta * seen k))
+         (tau / (4 * stretch k * (1 + copied k)))).
 
 Lemma before_pos k beta tau : ok k -> 0 < beta -> 0 < tau -> 0 < before k beta tau.
 Proof.
@@ -152,7 +154,8 @@ Proof.
   assert (Q : 0 < y / (1 - y)) by (apply Rdiv_lt_0_compat; lra).
   pose proof (exp_pos (beta * eta)) as X. pose proof (exp_le (beta * eta) 1 E1) as X1.
   pose proof (exp_pos (- (beta * (gamma - eta) - C * INR n))) as Z.
-  assert (L : stretch k * spread k * (INR n * exp (- (beta * (gamma - eta) - C * INR n))) <= tau / 2).
+  assert (L : stretch k * spread k * (INR n * exp (- (beta * (gamma - eta) - C * INR n)))
+    <= tau / 2).
   { set (A := 2 * stretch k * spread k * INR n / tau) in *.
     assert (HA : 0 < A) by (unfold A; apply Rdiv_lt_0_compat; nra).
     assert (exp (- (beta * (gamma - eta) - C * INR n)) <= / A).
@@ -178,7 +181,8 @@ Proof.
   assert (Pn : 0 < INR n) by (apply lt_0_INR; assumption).
   set (A := 2 * stretch k * spread k * INR n / tau).
   assert (HA : 0 < A).
-  { unfold A. apply Rdiv_lt_0_compat; [|assumption]. assert (0 < stretch k * spread k) by nra. nra. }
+  { unfold A. apply Rdiv_lt_0_compat; [|assumption]. assert (0 < stretch k * spread k) by nra. nra.
+    }
   assert (0 < ln (1 + A)) by (rewrite <- ln_1; apply ln_increasing; lra).
   split; [apply Rdiv_lt_0_compat; lra|].
   replace ((1 + ln (1 + A)) / gap k * gap k) with (1 + ln (1 + A)) by (field; lra).
@@ -200,13 +204,17 @@ Record bounded (f : facts) (l : layer) (k : constants) : Prop := {
   b_scores : forall h, In h (heads l) ->
     lsum (fun qk => norm (fst qk) * range f (snd qk)
                     + (size f (fst qk) + norm (fst qk)) * (2 * norm (snd qk))) (rows h) <= seen k;
-  b_sizes : forall h qk, In h (heads l) -> In qk (rows h) -> 0 <= size f (fst qk) /\ 0 <= range f (snd qk);
+  b_sizes : forall h qk, In h (heads l) -> In qk (rows h) -> 0 <= size f (fst qk) /\
+    0 <= range f (snd qk);
   b_ranges : forall h vo, In h (heads l) -> In vo (values h) -> 0 <= range f (fst vo);
-  b_copied : forall c, lsum (fun h => lsum (fun vo => norm (fst vo) * Rabs (coef (snd vo) c)) (values h)) (heads l)
+  b_copied : forall c, lsum (fun h => lsum (fun vo => norm (fst vo) * Rabs (coef (snd vo) c))
+    (values h)) (heads l)
     <= copied k;
-  b_spread : forall c, lsum (fun h => lsum (fun vo => range f (fst vo) * Rabs (coef (snd vo) c)) (values h)) (heads l)
+  b_spread : forall c, lsum (fun h => lsum (fun vo => range f (fst vo) * Rabs (coef (snd vo) c))
+    (values h)) (heads l)
     <= spread k;
-  b_stretch : forall c, 1 + lsum (fun u => norm (input u) * Rabs (coef (output u) c)) (units l) <= stretch k
+  b_stretch : forall c, 1 + lsum (fun u => norm (input u) * Rabs (coef (output u) c)) (units l)
+    <= stretch k
 }.
 
 Lemma lsum_plus {A} (u v : A -> R) ls : lsum u ls + lsum v ls = lsum (fun q => u q + v q) ls.
@@ -219,7 +227,8 @@ Proof.
   intros (G & K & V & W & F) Ht Hb B C [E0 E] c. unfold before in E.
   assert (BK : 0 < beta * seen k) by (apply Rmult_lt_0_compat; assumption).
   assert (FW : 0 < stretch k * spread k) by nra.
-  assert (E1 : e <= 1) by (eapply Rle_trans; [exact E|]; eapply Rle_trans; [apply Rmin_l|]; apply Rmin_l).
+  assert (E1 : e <= 1) by (eapply Rle_trans; [exact E|]; eapply Rle_trans; [apply Rmin_l|];
+    apply Rmin_l).
   assert (E2 : e * (beta * seen k) <= 1).
   { apply le_quotient; [assumption|]. eapply Rle_trans; [exact E|].
     eapply Rle_trans; [apply Rmin_l|]. apply Rmin_r. }
@@ -235,12 +244,15 @@ Proof.
   assert (Att : forall c, attention_error f (heads l) (fun _ => e) c <= a).
   { intros c'. unfold attention_error.
     assert (lsum (fun h => lsum (fun vo =>
-        (err (fst vo) (fun _ => e) + range f (fst vo) * misplaced f h (score_error f h (fun _ => e)))
+        (err (fst vo) (fun _ => e) + range f (fst vo) * misplaced f h
+          (score_error f h (fun _ => e)))
           * Rabs (coef (snd vo) c')) (values h)) (heads l)
       <= copied k * e + spread k * mis); [|unfold a; lra].
     apply Rle_trans with
-      (e * lsum (fun h => lsum (fun vo => norm (fst vo) * Rabs (coef (snd vo) c')) (values h)) (heads l)
-       + mis * lsum (fun h => lsum (fun vo => range f (fst vo) * Rabs (coef (snd vo) c')) (values h)) (heads l)).
+      (e * lsum (fun h => lsum (fun vo => norm (fst vo) * Rabs (coef (snd vo) c')) (values h))
+        (heads l)
+       + mis * lsum (fun h => lsum (fun vo => range f (fst vo) * Rabs (coef (snd vo) c'))
+           (values h)) (heads l)).
     - rewrite <- !lsum_scal, lsum_plus. apply lsum_le. intros h Ih.
       rewrite <- !lsum_scal, lsum_plus. apply lsum_le. intros vo Iv.
       rewrite err_const. pose proof (Rabs_pos (coef (snd vo) c')) as Rc.
@@ -263,15 +275,18 @@ Proof.
       set (eta := score_error f h (fun _ => e)) in *.
       destruct (C h Ih eta S0) as [_ Mb].
       { apply Rle_trans with (e * (beta * seen k)); [|assumption].
-        replace (e * (beta * seen k)) with (beta * (seen k * e)) by ring. apply Rmult_le_compat_l; lra. }
+        replace (e * (beta * seen k)) with (beta * (seen k * e)) by ring.
+        apply Rmult_le_compat_l; lra. }
       { apply Rle_trans with (e * (stretch k * spread k * beta * seen k)); [|assumption].
-        replace (e * (stretch k * spread k * beta * seen k)) with (stretch k * spread k * beta * (seen k * e)) by ring.
+        replace (e * (stretch k * spread k * beta * seen k))
+          with (stretch k * spread k * beta * (seen k * e)) by ring.
         apply Rmult_le_compat_l; [nra|assumption]. }
       assert (misplaced f h eta <= mis).
       { unfold mis. apply Rmult_le_reg_l with (stretch k * spread k); [assumption|].
         replace (stretch k * spread k * (3 / 4 * tau / (stretch k * spread k))) with (3 / 4 * tau)
           by (field; lra). exact Mb. }
-      apply Rle_trans with ((norm (fst vo) * e + range f (fst vo) * mis) * Rabs (coef (snd vo) c')); [|lra].
+      apply Rle_trans with ((norm (fst vo) * e + range f (fst vo) * mis) * Rabs (coef (snd vo) c'));
+        [|lra].
       apply Rmult_le_compat_r; [assumption|]. apply Rplus_le_compat_l.
       apply Rmult_le_compat_l; assumption.
     - pose proof (b_copied f l k B c'). pose proof (b_spread f l k B c'). nra. }
@@ -281,7 +296,8 @@ Proof.
       with (e * (4 * stretch k * (1 + copied k)) / 4 + stretch k * spread k * mis) by field.
     replace (stretch k * spread k * mis) with (3 / 4 * tau) by (unfold mis; field; lra). lra. }
   unfold layer_error, feed_forward_error.
-  apply Rle_trans with (a + lsum (fun u => a * (norm (input u) * Rabs (coef (output u) c))) (units l)).
+  apply Rle_trans
+    with (a + lsum (fun u => a * (norm (input u) * Rabs (coef (output u) c))) (units l)).
   - apply Rplus_le_compat; [apply Att|]. apply lsum_le. intros u _.
     assert (err (input u) (attention_error f (heads l) (fun _ => e)) <= norm (input u) * a).
     { rewrite <- err_const. unfold err. apply lsum_le. intros q _.

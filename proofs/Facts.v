@@ -1,8 +1,10 @@
-(** Facts about a program that hold at every position of every word, beyond those of one position: how
-    a head follows from the position before, and what holds by induction along the word. So the kernel
-    follows an optimiser that used laws of temporal logic: it need not know them, it proves each use. *)
+(** Facts about a program that hold at every position of every word, beyond those of one
+    position: how a head follows from the position before, and what holds by induction along the
+    word. So the kernel follows an optimiser that used laws of temporal logic: it need not know
+    them, it proves each use. *)
 From Coq Require Import Arith ZArith NArith List Bool Lia.
-From Softhat Require Import Sums Formula Program Lowering Evaluated Surface Matching Matched Search Tallies.
+From Softhat Require Import Sums Formula Program Lowering Evaluated Surface Matching Matched Search
+  Tallies.
 Import ListNotations.
 Open Scope nat_scope.
 
@@ -30,7 +32,8 @@ Inductive reason :=
   | Only (ks : list nat).                    (* forget all facts but these *)
 
 Definition opposite (d : direction) : direction := match d with Past => Future | Future => Past end.
-Definition residue (x : input) : option (N * N) := match x with InMod m r => Some (m, r) | _ => None end.
+Definition residue (x : input) : option (N * N) := match x with InMod m r => Some (m, r)
+  | _ => None end.
 
 Section Facts.
 Variables (p : program) (alphabet : nat) (inputs : list input).
@@ -170,7 +173,8 @@ Definition fact (known : list expression) (r : reason) : option expression :=
       match at_edge Past (at_first t) first, at_edge Future (at_last t) last, assumption t y e with
       | Some f, Some l, Some a =>
           if weighs p alphabet known t
-          then Some (implies (Both (guard t) (Both f (Both l a))) (valued (fst (concluded t)) (snd (concluded t))))
+          then Some (implies (Both (guard t) (Both f (Both l a)))
+            (valued (fst (concluded t)) (snd (concluded t))))
           else None
       | _, _, _ => None
       end
@@ -227,14 +231,17 @@ Proof. intros Hi L. apply (pos_range n d _ i Hi). lia. Qed.
 Lemma direction_sound y x d : direction_of y = Some (x, d) -> forall i, 1 <= i <= n ->
   bit v y i = Nat.ltb 1 (pos n d i) && lit v x (one_before d i).
 Proof.
-  intros E i Hi. unfold direction_of in E. destruct (nth_error p y) as [[]|] eqn:Ey; try discriminate.
+  intros E i Hi. unfold direction_of in E. destruct (nth_error p y) as [[]|] eqn:Ey;
+    try discriminate.
   injection E as -> ->. exact (Hv y _ Ey i Hi).
 Qed.
 
-Lemma before_direction d s y : is_before d s y = true -> direction_of y = Some (Lit (Some s) true, d).
+Lemma before_direction d s y : is_before d s y = true ->
+  direction_of y = Some (Lit (Some s) true, d).
 Proof.
   unfold is_before. destruct (direction_of y) as [[x e]|]; [|discriminate]. intros B.
-  apply andb_true_iff in B as [B1 B2]. apply literal_eq in B1. apply direction_eq in B2. subst. reflexivity.
+  apply andb_true_iff in B as [B1 B2]. apply literal_eq in B1. apply direction_eq in B2. subst.
+  reflexivity.
 Qed.
 
 Lemma before_sound d s y : is_before d s y = true -> forall i, 1 <= i <= n ->
@@ -244,21 +251,25 @@ Proof.
   unfold lit. cbn [of plain]. destruct (bit v s (one_before d i)); reflexivity.
 Qed.
 
-Lemma moved_sound d b x : forall m, moved d b x = Some m -> forall i, 1 <= i <= n -> 1 < pos n d i ->
+Lemma moved_sound d b x : forall m, moved d b x = Some m -> forall i, 1 <= i <= n ->
+  1 < pos n d i ->
   holds m i = holds x (one_before d i).
 Proof.
   induction x as [| |s|x IHx|x1 IHx1 x2 IHx2|x1 IHx1 x2 IHx2]; intros m E i Hi L; cbn [moved] in E;
     try discriminate.
   - injection E as <-. reflexivity.
-  - destruct (find _ b) as [[a y]|] eqn:F; [|discriminate]. destruct (is_before d s y) eqn:B; [|discriminate].
+  - destruct (find _ b) as [[a y]|] eqn:F; [|discriminate]. destruct (is_before d s y) eqn:B;
+      [|discriminate].
     injection E as <-. cbn [Matched.holds]. rewrite (before_sound d s y B i Hi).
     apply Nat.ltb_lt in L. rewrite L. reflexivity.
   - destruct (moved d b x) as [y|]; [|discriminate]. injection E as <-. cbn [Matched.holds].
     rewrite (IHx y eq_refl i Hi L). reflexivity.
-  - destruct (moved d b x1) as [y|]; [|discriminate]. destruct (moved d b x2) as [z|]; [|discriminate].
+  - destruct (moved d b x1) as [y|]; [|discriminate]. destruct (moved d b x2) as [z|];
+      [|discriminate].
     injection E as <-. cbn [Matched.holds].
     rewrite (IHx1 y eq_refl i Hi L), (IHx2 z eq_refl i Hi L). reflexivity.
-  - destruct (moved d b x1) as [y|]; [|discriminate]. destruct (moved d b x2) as [z|]; [|discriminate].
+  - destruct (moved d b x1) as [y|]; [|discriminate]. destruct (moved d b x2) as [z|];
+      [|discriminate].
     injection E as <-. cbn [Matched.holds].
     rewrite (IHx1 y eq_refl i Hi L), (IHx2 z eq_refl i Hi L). reflexivity.
 Qed.
@@ -290,7 +301,8 @@ Proof.
   unfold any_of. cbn [Matched.holds]. induction l as [|a l IH]; [reflexivity|].
   cbn [map fold_right Matched.holds existsb]. rewrite negb_andb, IH, negb_involutive. reflexivity.
 Qed.
-Lemma all_holds ls i : holds (all_of (map literal_expression ls)) i = forallb (fun x => lit v x i) ls.
+Lemma all_holds ls i : holds (all_of (map literal_expression ls)) i = forallb (fun x => lit v x i)
+  ls.
 Proof.
   induction ls as [|x ls IH]; [reflexivity|]. cbn. rewrite literal_holds.
   unfold all_of in IH. rewrite IH. reflexivity.
@@ -311,13 +323,15 @@ Proof.
   assert (Prev : Nat.ltb 1 (pos n d i) && bit v s (one_before d i)
                  = latestb (seen n d (lit v bad)) (seen n d (lit v value)) (pos n d i - 1)).
   { destruct (Nat.ltb_spec 1 (pos n d i)) as [L|L].
-    - pose proof (Hv s _ Es _ (one_before_in d i Hi L)) as M'. cbn [means] in M'. rewrite M'. unfold one_before.
+    - pose proof (Hv s _ Es _ (one_before_in d i Hi L)) as M'. cbn [means] in M'. rewrite M'.
+      unfold one_before.
       replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1); [reflexivity|].
       pose proof (pos_in n d i Hi). destruct d; unfold pos in *; lia.
     - replace (pos n d i - 1) with 0 by lia. reflexivity. }
   rewrite Prev. pose proof (pos_in n d i Hi) as Pi. pose proof (pos_pos n d i Hi) as PP.
   destruct (pos n d i) as [|t] eqn:Et; [lia|]. cbn [latestb]. replace (S t - 1) with t by lia.
-  assert (S1 : forall f, seen n d f (S t) = f i) by (intros f; unfold seen; rewrite PP; reflexivity).
+  assert (S1 : forall f, seen n d f (S t) = f i) by (intros f; unfold seen; rewrite PP;
+    reflexivity).
   rewrite !S1. destruct (lit v bad i), (lit v value i), (latestb _ _ t); reflexivity.
 Qed.
 
@@ -329,11 +343,14 @@ Proof. intros Hi L. unfold one_before. destruct d; cbn [opposite pos] in *; lia.
 Lemma residue_next m r r' k : (r < m)%N -> (r' < m)%N -> N.modulo (r + 1) m = r' ->
   N.eqb (N.modulo (N.of_nat k) m) r = N.eqb (N.modulo (N.of_nat (S k)) m) r'.
 Proof.
-  intros R R' E. assert (Hm : (m <> 0)%N) by lia. replace (N.of_nat (S k)) with (N.of_nat k + 1)%N by lia.
+  intros R R' E. assert (Hm : (m <> 0)%N) by lia. replace (N.of_nat (S k)) with (N.of_nat k + 1)%N
+    by lia.
   rewrite <- (N.add_mod_idemp_l _ 1 m Hm). pose proof (N.mod_upper_bound (N.of_nat k) m Hm) as B.
   set (a := N.modulo (N.of_nat k) m) in *. apply eq_true_iff_eq. rewrite !N.eqb_eq.
-  assert (F : forall x, (x < m)%N -> N.modulo (x + 1) m = if N.eqb (x + 1) m then 0%N else (x + 1)%N).
-  { intros x X. destruct (N.eqb_spec (x + 1) m) as [->|Ne]; [apply N.mod_same; lia|apply N.mod_small; lia]. }
+  assert (F : forall x, (x < m)%N -> N.modulo (x + 1) m = if N.eqb (x + 1) m then 0%N
+    else (x + 1)%N).
+  { intros x X. destruct (N.eqb_spec (x + 1) m) as [->|Ne];
+      [apply N.mod_same; lia|apply N.mod_small; lia]. }
   rewrite (F a B) in *. rewrite (F r R) in E. subst r'.
   destruct (N.eqb_spec (a + 1) m), (N.eqb_spec (r + 1) m); lia.
 Qed.
@@ -341,7 +358,8 @@ Qed.
 Lemma turn_sound d a c i : follows_residue d a c = true -> 1 <= i <= n -> 1 < pos n d i ->
   Surface.known n W q a (one_before d i) = Surface.known n W q c i.
 Proof.
-  intros F Hi L. unfold follows_residue in F. destruct a as [| | |m r| |], c as [| | |m' r'| |]; try discriminate.
+  intros F Hi L. unfold follows_residue in F. destruct a as [| | |m r| |], c as [| | |m' r'| |];
+    try discriminate.
   cbn [residue] in F. unfold one_before. destruct d; cbn [pos] in *;
     rewrite !andb_true_iff, N.eqb_eq, !N.ltb_lt, N.eqb_eq in F; destruct F as [[[<- R] R'] E];
     cbn [Surface.known].
@@ -355,7 +373,8 @@ Proof. destruct b; cbn; destruct (bit v s i); cbn; split; congruence. Qed.
 Lemma at_edge_sound d wanted e x : at_edge d wanted e = Some x -> forall i, 1 <= i <= n ->
   holds x i = true -> wanted = true -> pos n d i = 1.
 Proof.
-  intros E i Hi H ->. unfold at_edge in E. destruct (is_input p inputs e (edge_of d)) eqn:I; [|discriminate].
+  intros E i Hi H ->. unfold at_edge in E. destruct (is_input p inputs e (edge_of d)) eqn:I;
+    [|discriminate].
   injection E as <-. cbn [Matched.holds] in H. rewrite (edge_bit e d I i Hi) in H.
   pose proof (pos_in n d i Hi). destruct (Nat.ltb_spec 1 (pos n d i)); [discriminate|lia].
 Qed.
@@ -368,9 +387,12 @@ Proof.
   destruct (assumed t) as [[s b]|], (distance t) as [|d] eqn:D; try discriminate.
   - injection E as <-. split; [exact Hi|]. split; [discriminate|]. intros a A. injection A as <-.
     apply valued_holds, H.
-  - destruct (is_before d s y && is_input p inputs e (edge_of d)) eqn:B; [|discriminate]. injection E as <-.
-    apply andb_true_iff in B as [B1 B2]. cbn [Matched.holds] in H. apply andb_true_iff in H as [H1 H2].
-    rewrite (edge_bit e d B2 i Hi), negb_involutive in H1. pose proof H1 as L. apply Nat.ltb_lt in L.
+  - destruct (is_before d s y && is_input p inputs e (edge_of d)) eqn:B; [|discriminate].
+    injection E as <-.
+    apply andb_true_iff in B as [B1 B2]. cbn [Matched.holds] in H.
+    apply andb_true_iff in H as [H1 H2].
+    rewrite (edge_bit e d B2 i Hi), negb_involutive in H1. pose proof H1 as L.
+    apply Nat.ltb_lt in L.
     split; [exact (one_before_in d i Hi L)|]. split; [intros d' Ed; injection Ed as <-; exact L|].
     intros a A. injection A as <-. cbn [fst snd]. apply valued_holds in H2.
     rewrite (before_sound d s y B1 i Hi), H1 in H2. exact H2.
@@ -381,7 +403,8 @@ Lemma fact_sound known r x : true_facts known -> fact known r = Some x ->
   forall i, 1 <= i <= n -> holds x i = true.
 Proof.
   intros K E i Hi.
-  destruct r as [s|s|s y|s t y|y e|y|y z e|z y s e|y t e|t e|t y e f l|d k e b|x0 order|d x0 e b first next|];
+  destruct r as [s|s|s y|s t y|y e|y|y z e|z y s e|y t e|t e|t y e f l|d k e b|x0 order|d x0 e b
+    first next|];
     cbn [fact] in E.
   - destruct (nth_error p s) as [[]|] eqn:Es; try discriminate. injection E as <-.
     exact (reads_sound s _ i Es Hi).
@@ -401,18 +424,23 @@ Proof.
     rewrite (direction_sound y l d Ey i Hi), (edge_bit e d Ee i Hi), negb_involutive. intros H.
     apply andb_true_iff in H as [H _]. exact H.
   - destruct (direction_of y) as [[[[s|] []] d]|] eqn:Ey; try discriminate.
-    destruct (is_input p inputs s (edge_of (opposite d))) eqn:Ee; [|discriminate]. injection E as <-.
+    destruct (is_input p inputs s (edge_of (opposite d))) eqn:Ee; [|discriminate].
+    injection E as <-.
     cbn [Matched.holds]. rewrite (direction_sound y _ d Ey i Hi). unfold lit. cbn [of plain].
     destruct (Nat.ltb_spec 1 (pos n d i)) as [L|L]; [|reflexivity]. cbn [andb].
     rewrite (edge_bit s (opposite d) Ee _ (one_before_in d i Hi L)).
     destruct (back_and_forth d i Hi L) as [L' _]. apply Nat.ltb_lt in L'. rewrite L'. reflexivity.
   - destruct (direction_of y) as [[[[s|] []] d]|] eqn:Ey; try discriminate.
-    destruct (is_before d s z && is_input p inputs e (edge_of d)) eqn:B; [|discriminate]. injection E as <-.
+    destruct (is_before d s z && is_input p inputs e (edge_of d)) eqn:B; [|discriminate].
+    injection E as <-.
     apply andb_true_iff in B as [B1 B2]. apply same_holds. cbn [Matched.holds].
-    rewrite (direction_sound y _ d Ey i Hi), (before_sound d s z B1 i Hi), (edge_bit e d B2 i Hi), negb_involutive.
-    unfold lit. cbn [of plain]. destruct (Nat.ltb 1 (pos n d i)), (bit v s (one_before d i)); reflexivity.
+    rewrite (direction_sound y _ d Ey i Hi), (before_sound d s z B1 i Hi), (edge_bit e d B2 i Hi),
+      negb_involutive.
+    unfold lit. cbn [of plain]. destruct (Nat.ltb 1 (pos n d i)), (bit v s (one_before d i));
+      reflexivity.
   - destruct (direction_of z) as [[l d]|]; [|discriminate].
-    destruct (is_before d y z && is_before (opposite d) s y && is_input p inputs e (edge_of d)) eqn:B;
+    destruct (is_before d y z && is_before (opposite d) s y && is_input p inputs e (edge_of d))
+      eqn:B;
       [|discriminate]. injection E as <-. rewrite !andb_true_iff in B. destruct B as [[B1 B2] B3].
     apply same_holds. cbn [Matched.holds].
     rewrite (before_sound d y z B1 i Hi), (edge_bit e d B3 i Hi), negb_involutive.
@@ -421,18 +449,22 @@ Proof.
     rewrite (before_sound (opposite d) s y B2 _ (one_before_in d i Hi L)), R.
     apply Nat.ltb_lt in L'. rewrite L'. reflexivity.
   - destruct (direction_of y) as [[[[s|] []] d]|] eqn:Ey; try discriminate.
-    destruct (input_at s) as [a|] eqn:Es; [|discriminate]. destruct (input_at t) as [c|] eqn:Et; [|discriminate].
+    destruct (input_at s) as [a|] eqn:Es; [|discriminate]. destruct (input_at t) as [c|] eqn:Et;
+      [|discriminate].
     destruct (follows_residue d a c && is_input p inputs e (edge_of d)) eqn:B; [|discriminate].
     injection E as <-. apply andb_true_iff in B as [B1 B2]. apply same_holds. cbn [Matched.holds].
     rewrite (direction_sound y _ d Ey i Hi), (edge_bit e d B2 i Hi), negb_involutive.
-    destruct (Nat.ltb_spec 1 (pos n d i)) as [L|L]; [|reflexivity]. cbn [andb]. unfold lit. cbn [of plain].
+    destruct (Nat.ltb_spec 1 (pos n d i)) as [L|L]; [|reflexivity]. cbn [andb]. unfold lit.
+    cbn [of plain].
     rewrite (input_at_sound s a Es _ (one_before_in d i Hi L)), (input_at_sound t c Et i Hi).
     rewrite (turn_sound d a c i B1 Hi L). destruct (Surface.known n W q c i); reflexivity.
   - destruct (input_at t) as [[]|] eqn:Et; try discriminate.
     destruct (is_input p inputs e InFirst) eqn:Ee; [|discriminate]. injection E as <-.
-    apply implies_holds. cbn [Matched.holds]. rewrite (input_sound p inputs n w v W q Hv Hinputs e _ Ee i Hi).
+    apply implies_holds. cbn [Matched.holds].
+    rewrite (input_sound p inputs n w v W q Hv Hinputs e _ Ee i Hi).
     cbn [Surface.known]. intros F. apply Nat.eqb_eq in F as ->.
-    pose proof (input_at_sound t _ Et 1 Hi) as T. cbn [Surface.known] in T. change (N.of_nat 1) with 1%N in T.
+    pose proof (input_at_sound t _ Et 1 Hi) as T. cbn [Surface.known] in T.
+    change (N.of_nat 1) with 1%N in T.
     destruct (N.eqb (N.modulo 1 m) r); cbn [Matched.holds]; rewrite T; reflexivity.
   - destruct (at_edge Past (at_first t) f) as [xf|] eqn:Ef; [|discriminate].
     destruct (at_edge Future (at_last t) l) as [xl|] eqn:El; [|discriminate].
@@ -448,9 +480,11 @@ Proof.
     destruct (is_input p inputs e (edge_of d)) eqn:Ee; [|discriminate]. injection E as <-.
     rewrite either_holds. cbn [Matched.holds]. rewrite (edge_bit e d Ee i Hi).
     destruct (Nat.ltb_spec 1 (pos n d i)) as [L|L]; [|reflexivity]. cbn [negb orb].
-    rewrite (moved_sound d b y m Em i Hi L). apply (K y (nth_error_In _ _ Ek)), one_before_in; assumption.
+    rewrite (moved_sound d b y m Em i Hi L). apply (K y (nth_error_In _ _ Ek)), one_before_in;
+      assumption.
   - destruct (entails alphabet known order x0) eqn:En; [|discriminate]. injection E as <-.
-    apply (entails_sound alphabet w v i (Hw i Hi) known) in En; [exact En|]. intros y Iy. apply (K y Iy i Hi).
+    apply (entails_sound alphabet w v i (Hw i Hi) known) in En; [exact En|]. intros y Iy.
+    apply (K y Iy i Hi).
   - destruct (moved d b x0) as [m|] eqn:Em; [|discriminate].
     match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. rewrite !andb_true_iff in C. destruct C as [[Ce Base] Next].
@@ -462,24 +496,30 @@ Proof.
       - apply (entails_sound alphabet w v _ (Hw _ Pi) (Sig e :: known)) in Base; [exact Base|].
         intros y [<-|Iy]; [exact Eb|exact (K y Iy _ Pi)].
       - specialize (IH ltac:(lia)).
-        apply (entails_sound alphabet w v _ (Hw _ Pi) (m :: Neg (Sig e) :: known)) in Next; [exact Next|].
+        apply (entails_sound alphabet w v _ (Hw _ Pi) (m :: Neg (Sig e) :: known)) in Next;
+          [exact Next|].
         intros y [<-|[<-|Iy]]; [| |exact (K y Iy _ Pi)].
-        + rewrite (moved_sound d b x0 m Em _ Pi ltac:(rewrite PP; lia)). unfold one_before. rewrite PP.
+        + rewrite (moved_sound d b x0 m Em _ Pi ltac:(rewrite PP; lia)). unfold one_before.
+          rewrite PP.
           replace (S (S t) - 1) with (S t) by lia. exact IH.
         + cbn [Matched.holds]. rewrite Eb. reflexivity. }
     rewrite <- (pos_pos n d i Hi). apply All, pos_in, Hi.
   - discriminate.
 Qed.
 
-Theorem facts_sound rs : forall known fs, true_facts known -> facts_of rs known = Some fs -> true_facts fs.
+Theorem facts_sound rs : forall known fs, true_facts known -> facts_of rs known = Some fs ->
+  true_facts fs.
 Proof.
-  induction rs as [|r rs IH]; intros known fs K E; cbn [facts_of] in E; [injection E as <-; exact K|].
+  induction rs as [|r rs IH]; intros known fs K E; cbn [facts_of] in E;
+    [injection E as <-; exact K|].
   assert (Forward : forall x, fact known r = Some x -> true_facts (x :: known)).
   { intros x F y [<-|I] i Hi; [exact (fact_sound known r x K F i Hi)|exact (K y I i Hi)]. }
   assert (Chosen : forall ks, true_facts (chosen known ks)).
-  { intros ks y I. apply in_flat_map in I as (k & _ & I). destruct (nth_error known k) as [z|] eqn:N;
+  { intros ks y I. apply in_flat_map in I as (k & _ & I).
+    destruct (nth_error known k) as [z|] eqn:N;
       [|destruct I]. destruct I as [<-|[]]. exact (K z (nth_error_In _ _ N)). }
   destruct r; try (apply (IH _ fs (Chosen ks) E));
-    (destruct (fact known _) as [x0|] eqn:F in E; [|discriminate]; exact (IH _ fs (Forward x0 F) E)).
+    (destruct (fact known _) as [x0|] eqn:F in E; [|discriminate];
+      exact (IH _ fs (Forward x0 F) E)).
 Qed.
 End Facts.

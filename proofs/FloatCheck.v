@@ -1,8 +1,9 @@
-(** The check of a model in binary32, which computes: what each coordinate may be off by, layer by layer,
-    for words up to a length. It needs all sums in any order to be near enough to the exact ones that
-    each gate still clips to a bit. *)
+(** The check of a model in binary32, which computes: what each coordinate may be off by, layer
+    by layer, for words up to a length. It needs all sums in any order to be near enough to the
+    exact ones that each gate still clips to a bit. *)
 From Coq Require Import ZArith NArith QArith Qabs Qround List Bool Arith.
-From Softhat Require Import Sums Formula Program Lowering Lowered Compare Model Kernel FloatRun FloatBounds.
+From Softhat Require Import Sums Formula Program Lowering Lowered Compare Model Kernel FloatRun
+  FloatBounds.
 Import ListNotations.
 Open Scope Q_scope.
 
@@ -40,13 +41,16 @@ Definition ideal_bound (k : content) (b : bound) : option bound :=
   | Bit _ => Some (1, fst b)
   | _ => None
   end.
-Definition actual_bound (k : content) (b : bound) : option bound := r <- range_of k b;; Some (magnitude r, 0).
-Definition at_ {A} (l : layout) (b : slacks) (g : content -> bound -> option A) (c : nat) : option A :=
+Definition actual_bound (k : content) (b : bound) : option bound := r <- range_of k b;;
+  Some (magnitude r, 0).
+Definition at_ {A} (l : layout) (b : slacks) (g : content -> bound -> option A) (c : nat) :
+  option A :=
   k <- nth_error l c;; g k (at_slack b c).
 
 (** * Heads *)
 
-Definition head_bound (l : layout) (b : slacks) (h : head) (f : form) (wide : bool) (empty : Q) : option bound :=
+Definition head_bound (l : layout) (b : slacks) (h : head) (f : form) (wide : bool) (empty : Q) :
+  option bound :=
   s <- score_bound (at_ l b ideal_bound) h;;
   v <- dot_bound (at_ l b ideal_bound) f [];;
   let theta := (len + 2) * ulp1 in
@@ -72,7 +76,8 @@ Definition heads_bound (l l1 : layout) (b : slacks) (hs : list head) (c : nat) :
 Definition below (k : content) (b : bound) : Q := match k with Raw _ _ => snd b | _ => fst b end.
 Definition literal_off (l : layout) (b : slacks) (x : literal * nat) : Q :=
   match nth_error l (snd x) with
-  | Some k => let b := at_slack b (snd x) in if Qle_bool (fst b) (below k b) then below k b else fst b
+  | Some k => let b := at_slack b (snd x) in if Qle_bool (fst b) (below k b) then below k b
+    else fst b
   | None => 0
   end.
 Definition term_off (l : layout) (b : slacks) (t : term) : Q := add_up (map (literal_off l b) t).
@@ -93,13 +98,15 @@ Definition constant_at (g : layer) (c : nat) : list bound :=
   if Qeq_bool (Model.entry (shift g) c) 0 then [] else [(Qabs (Model.entry (shift g) c), 0)].
 Definition written_bound (l : layout) (b : slacks) (g : layer) (c : nat) : option bound :=
   x <- at_ l b actual_bound c;;
-  ts <- every (fun u => r <- unit_bound l b u;; product_bound (Qabs (Model.entry (output u) c), 0) r)
+  ts <- every (fun u => r <- unit_bound l b u;; product_bound (Qabs (Model.entry (output u) c),
+    0) r)
           (writers (units g) c);;
   sum_bound (x :: constant_at g c ++ ts).
 Definition untouched (g : layer) (c : nat) : bool :=
   match writers (units g) c, constant_at g c with [], [] => true | _, _ => false end.
 
-Definition fed_bound (l l1 : layout) (b : slacks) (g : layer) (cs : list nat) (c : nat) : option bound :=
+Definition fed_bound (l l1 : layout) (b : slacks) (g : layer) (cs : list nat) (c : nat) :
+  option bound :=
   k <- nth_error l c;; k1 <- nth_error l1 c;;
   let cleared := existsb (Nat.eqb c) cs in
   if untouched g c then
@@ -107,14 +114,16 @@ Definition fed_bound (l l1 : layout) (b : slacks) (g : layer) (cs : list nat) (c
   else
     let base := if cleared then below k (at_slack b c) else fst (at_slack b c) in
     match k1, Qle_bool 0 base with
-    | Empty, true | Bit _, true => r <- written_bound l b g c;; let e := up (base + snd r) in Some (e, e)
+    | Empty, true | Bit _, true => r <- written_bound l b g c;; let e := up (base + snd r) in
+      Some (e, e)
     | _, _ => None
     end.
 
 (** * Layers *)
 
 Definition is_nil {A} (l : list A) : bool := match l with [] => true | _ => false end.
-Definition float_layer (l : layout) (b : slacks) (pl : plan) (g : layer) : option (layout * slacks) :=
+Definition float_layer (l : layout) (b : slacks) (pl : plan) (g : layer) :
+  option (layout * slacks) :=
   '(_, l1) <- lower_groups p alphabet false eos 4 l (groups pl) l;;
   '(a, l2) <- lower_layer p alphabet false eos 4 l pl;;
   if (if layer_eq (normal_layer a) (normal_layer g) then true else false)
@@ -124,7 +133,8 @@ Definition float_layer (l : layout) (b : slacks) (pl : plan) (g : layer) : optio
       b2 <- every (fed_bound l1 l2 b1 g (clears pl)) (seq 0 (length l2));; Some (l2, b2)
     else None
   else None.
-Fixpoint float_layers (l : layout) (b : slacks) (ps : list plan) (gs : list layer) : option (layout * slacks) :=
+Fixpoint float_layers (l : layout) (b : slacks) (ps : list plan) (gs : list layer) :
+  option (layout * slacks) :=
   match ps, gs with
   | [], [] => Some (l, b)
   | pl :: ps, g :: gs => '(l', b') <- float_layer l b pl g;; float_layers l' b' ps gs
@@ -153,12 +163,14 @@ Definition embedding_whole (m : model) (longest : N) (c : nat) : bool :=
                 ++ [Model.entry (bos m) c; Model.entry (eos m) c] in
   let columns := map (fun f => Model.entry (snd f) c) (features m) in
   forallb whole_number (tokens ++ columns)
-  && Qle_bool (add_up (map Qabs tokens) + (len longest + 1) * add_up (map Qabs columns)) (inject_Z 16777216).
+  && Qle_bool (add_up (map Qabs tokens) + (len longest + 1) * add_up (map Qabs columns))
+    (inject_Z 16777216).
 
 Definition near_binary32 (m : model) (ev : evidence) (longest : N) : bool :=
   negb (scales m) && N.leb longest 8190
   && forallb (embedding_whole m longest) (seq 0 (length (start ev)))
-  && match float_layers (signals ev) (program_symbols m) (ends m) longest (start ev) [] (plans ev) (layers m) with
+  && match float_layers (signals ev) (program_symbols m) (ends m) longest (start ev) [] (plans ev)
+    (layers m) with
      | Some (l, b) => readouts_near (signals ev) longest l b (results ev) (readouts m)
      | None => false
      end.

@@ -1,6 +1,7 @@
-(** What a model may compute in binary32. It is a relation, for a runtime chooses much: the order and the
-    grouping of every sum, which products are fused with additions, its exp. Whatever it chooses, the
-    numbers below are related. Entries of matrices that are 0 add nothing to a sum, and are left out. *)
+(** What a model may compute in binary32. It is a relation, for a runtime chooses much: the order
+    and the grouping of every sum, which products are fused with additions, its exp. Whatever it
+    chooses, the numbers below are related. Entries of matrices that are 0 add nothing to a sum,
+    and are left out. *)
 From Coq Require Import Reals ZArith QArith Qreals List Bool Arith.
 From Softhat Require Import Gates Program Lowering Lowered Model FloatRow.
 From Softhat Require Transformer.
@@ -14,7 +15,8 @@ Definition dots (f : form) (x : nat -> R) (more : list R) (z : R) : Prop :=
 (* the score of a head, of the query at x and the key at y *)
 Definition scored (h : head) (x y : nat -> R) (s : R) : Prop :=
   exists ts s0,
-    Forall2 (fun qk t => exists a b, dots (fst qk) x [] a /\ dots (snd qk) y [] b /\ product a b t) (rows h) ts /\
+    Forall2 (fun qk t => exists a b, dots (fst qk) x [] a /\ dots (snd qk) y [] b /\
+      product a b t) (rows h) ts /\
     adds ts s0 /\ product (Q2R (cold h)) s0 s.
 
 Section Run.
@@ -43,8 +45,10 @@ Definition writers (us : list unit) (c : nat) : list unit :=
   filter (fun u => negb (Qeq_bool (Model.entry (output u) c) 0)) us.
 Definition constants (b : form) (c : nat) : list R :=
   if Qeq_bool (Model.entry b c) 0 then [] else [Q2R (Model.entry b c)].
-Definition fed (us : list unit) (b : form) (X Y : stream) : Prop := forall i c, (i < positions)%nat ->
-  exists ts, Forall2 (fun u t => exists r, activated u (X i) r /\ product (Q2R (Model.entry (output u) c)) r t)
+Definition fed (us : list unit) (b : form) (X Y : stream) :
+  Prop := forall i c, (i < positions)%nat ->
+  exists ts, Forall2 (fun u t => exists r, activated u (X i) r /\
+    product (Q2R (Model.entry (output u) c)) r t)
                (writers us c) ts /\
              adds (X i c :: constants b c ++ ts) (Y i c).
 
@@ -60,11 +64,13 @@ Variables (m : model) (n : nat) (w : nat -> nat -> bool) (q : nat -> nat -> nat 
 
 (* the rows of the symbols that hold at j, of <bos> and <eos>, in coordinate c *)
 Definition token_terms (j c : nat) : list R :=
-  map (fun a => Q2R (Model.entry (nth a (embedding m) []) c)) (filter (fun a => inside n j && w j a) (seq 0 (symbols m)))
+  map (fun a => Q2R (Model.entry (nth a (embedding m) []) c)) (filter (fun a => inside n j && w j a)
+    (seq 0 (symbols m)))
   ++ (if Nat.eqb j 0 then [Q2R (Model.entry (bos m) c)] else [])
   ++ (if ends m && Nat.eqb j (S n) then [Q2R (Model.entry (eos m) c)] else []).
 Definition embeds (X : stream) : Prop := forall j c, (j <= last (ends m) n)%nat ->
-  exists ts, Forall2 (fun f t => product (Q2R (Model.entry (snd f) c)) (position_value n 1 w q (fst f) j) t) (features m) ts /\
+  exists ts, Forall2 (fun f t =>
+    product (Q2R (Model.entry (snd f) c)) (position_value n 1 w q (fst f) j) t) (features m) ts /\
              adds (token_terms j c ++ ts) (X j c).
 
 (* z may be the k-th output at position i *)

@@ -1,6 +1,7 @@
 (** Two-way linear temporal logic with counting: Y X S U, #, #>, #*, i, n. Words of length n have
-    positions 1..n. A word says for each position which propositions hold there: the symbol (one-hot),
-    sets of propositions, and any numerical predicate (mod, first, prime, ...) are all of this kind. *)
+    positions 1..n. A word says for each position which propositions hold there: the symbol
+    (one-hot), sets of propositions, and any numerical predicate (mod, first, prime, ...) are all
+    of this kind. *)
 From Coq Require Import Reals Lra Lia Arith ZArith List Bool.
 From Softhat Require Import Sums Attention Latest.
 Import ListNotations.

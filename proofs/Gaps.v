@@ -1,11 +1,11 @@
-(** The gap law. Every exact value of a hard-attention transformer with rational weights is rational,
-    and a nonzero rational is at least one over its denominator. So each coordinate gets a monomial
-    that its denominator divides,
+(** The gap law. Every exact value of a hard-attention transformer with rational weights is
+    rational, and a nonzero rational is at least one over its denominator. So each coordinate gets a
+    monomial that its denominator divides,
 
     C · n^k · (local integers <= n) · L^e,     L = lcm(1..n),
 
-    by one walk over the weights, and every nonzero difference of scores is at least
-    1/(C · n^k · L^e). *)
+    by one walk over the weights, and every nonzero difference of scores is at least 1/(C · n^k ·
+    L^e). *)
 From Coq Require Import Reals Lra Lia Arith ZArith List Bool.
 From Softhat Require Import Sums Attention Gates Masks Transformer.
 Import ListNotations.
@@ -121,7 +121,8 @@ Definition joined {A} (f : A -> monomial) (l : list A) : monomial :=
 Lemma product_remove a l i : existsb (Nat.eqb a) l = true ->
   product l i = (local a i * product (remove1 a l) i)%Z.
 Proof.
-  induction l as [|b l IH]; intros H; [discriminate|]. cbn [remove1 product fold_right existsb] in *.
+  induction l as [|b l IH]; intros H; [discriminate|].
+  cbn [remove1 product fold_right existsb] in *.
   fold (product l i). destruct (Nat.eqb_spec a b) as [->|N]; [reflexivity|].
   cbn [product fold_right]. fold (product (remove1 a l) i). rewrite IH by exact H. ring.
 Qed.
@@ -131,8 +132,10 @@ Lemma union_divide l l' i :
 Proof.
   revert l. induction l' as [|a l' IH]; intros l; cbn [union].
   - split; [apply Z.divide_refl|apply Z.divide_1_l].
-  - cbn [product fold_right]. fold (product (union (if existsb (Nat.eqb a) l then remove1 a l else l) l') i).
-    fold (product l' i). destruct (IH (if existsb (Nat.eqb a) l then remove1 a l else l)) as [H1 H2]. split.
+  - cbn [product fold_right].
+    fold (product (union (if existsb (Nat.eqb a) l then remove1 a l else l) l') i).
+    fold (product l' i).
+    destruct (IH (if existsb (Nat.eqb a) l then remove1 a l else l)) as [H1 H2]. split.
     + destruct (existsb (Nat.eqb a) l) eqn:E.
       * rewrite (product_remove a l i E). apply Z.mul_divide_mono_l, H1.
       * apply Z.divide_mul_r, H1.
@@ -145,20 +148,24 @@ Proof.
   rewrite Z.pow_add_r by lia. apply Z.divide_factor_l.
 Qed.
 
-Lemma divide3 a a' b b' c c' : (a | a')%Z -> (b | b')%Z -> (c | c')%Z -> (a * b * c | a' * b' * c')%Z.
+Lemma divide3 a a' b b' c c' : (a | a')%Z -> (b | b')%Z -> (c | c')%Z ->
+  (a * b * c | a' * b' * c')%Z.
 Proof. intros [x ->] [y ->] [z ->]. exists (x * y * z)%Z. ring. Qed.
 
-Lemma value_join m m' i : (value m i | value (join m m') i)%Z /\ (value m' i | value (join m m') i)%Z.
+Lemma value_join m m' i : (value m i | value (join m m') i)%Z /\
+  (value m' i | value (join m m') i)%Z.
 Proof.
   unfold value, base, join. cbn [constant power locals lcms].
   destruct (union_divide (locals m) (locals m') i) as [U U'].
   split;
     (match goal with |- (?a * ?b | ?c * ?d)%Z =>
-       apply Z.divide_trans with (c * b)%Z; [apply Z.mul_divide_mono_r|apply Z.mul_divide_mono_l; assumption] end);
+       apply Z.divide_trans with (c * b)%Z; [apply Z.mul_divide_mono_r|apply Z.mul_divide_mono_l;
+         assumption] end);
     apply divide3; try (apply pow_divide; lia); [apply Z.divide_lcm_l|apply Z.divide_lcm_r].
 Qed.
 
-Lemma value_joined {A} (f : A -> monomial) l a i : In a l -> (value (f a) i | value (joined f l) i)%Z.
+Lemma value_joined {A} (f : A -> monomial) l a i :
+  In a l -> (value (f a) i | value (joined f l) i)%Z.
 Proof.
   induction l as [|b l IH]; intros I; [destruct I|]. cbn [joined fold_right]. fold (joined f l).
   destruct I as [->|I]; [apply value_join|].
@@ -199,7 +206,8 @@ Definition on (d : dens) (x : stream) : Prop :=
 
 Definition den (d : dens) (l : form) : monomial := scaled (w l) (joined (fun q => d (fst q)) l).
 
-Lemma den_dot d x l i : on d x -> rational l -> (i < n)%nat -> over (value (den d l) i) (dot l (x i)).
+Lemma den_dot d x l i : on d x -> rational l -> (i < n)%nat ->
+  over (value (den d l) i) (dot l (x i)).
 Proof.
   intros H Q Hi. unfold den. rewrite value_scaled.
   assert (E : forall l', (forall q, In q l' -> In q l) ->
@@ -253,8 +261,11 @@ Proof.
   - destruct O as (p & Hp & W & V). rewrite W.
     replace (value _ i) with (value (den d v) p); [apply (den_dot d x v p H Q Hp)|].
     unfold value, base. cbn [constant power locals lcms]. f_equal. unfold product.
-    induction (locals (den d v)) as [|a l IH]; [reflexivity|]. cbn [map fold_right]. rewrite V, IH. reflexivity.
-  - eapply over_divide; [apply (mean_over _ _ _ _ (local count i) (proj1 (Z.le_succ_l 0 _) (proj1 (local_range count i Hi))) G O)|].
+    induction (locals (den d v)) as [|a l IH]; [reflexivity|]. cbn [map fold_right]. rewrite V, IH.
+    reflexivity.
+  - eapply over_divide;
+      [apply (mean_over _ _ _ _ (local count i)
+      (proj1 (Z.le_succ_l 0 _) (proj1 (local_range count i Hi))) G O)|].
     unfold value, base, globally. cbn [constant power locals lcms product fold_right].
     exists 1%Z. ring.
   - rewrite INR_IZR_INZ in O.
@@ -301,7 +312,8 @@ Definition layer_den (l : layer) (d : dens) : dens :=
   feed_forward_den (units l) (shift l) (attention_den (heads l) d).
 
 Record rational_layer (l : layer) : Prop := {
-  q_values : forall h vo, In h (heads l) -> In vo (values h) -> rational (fst vo) /\ rational (snd vo);
+  q_values : forall h vo, In h (heads l) -> In vo (values h) -> rational (fst vo) /\
+    rational (snd vo);
   q_units : forall u, In u (units l) -> rational (input u) /\ rational (output u)
                       /\ over (w (input u)) (bias u);
   q_shift : rational (shift l)
@@ -316,7 +328,8 @@ Qed.
 Theorem layer_on l d x : rational_layer l -> (forall h, In h (heads l) -> obeys h (rules h) x) ->
   on d x -> on (layer_den l d) (run_layer (fun _ => hard) n x l).
 Proof.
-  intros Q O H. assert (A : on (attention_den (heads l) d) (attended (fun _ => hard) n (heads l) x)).
+  intros Q O H.
+  assert (A : on (attention_den (heads l) d) (attended (fun _ => hard) n (heads l) x)).
   { intros i c Hi. unfold attended, attention_den. apply over_plus.
     - eapply over_divide; [apply H, Hi|apply value_join].
     - set (big := joined _ (heads l)).
@@ -326,7 +339,8 @@ Proof.
       eapply over_divide.
       + apply written_over; [exact Qo|]. apply (read_over d x h (rules h) v i); auto.
       + eapply Z.divide_trans; [|apply (value_joined _ (heads l) h i Ih)].
-        apply (value_joined (fun vo => written (snd vo) c (head_den (rules h) (den d (fst vo)))) (values h) (v, o) i Iv). }
+        apply (value_joined (fun vo => written (snd vo) c (head_den (rules h) (den d (fst vo))))
+          (values h) (v, o) i Iv). }
   intros i c Hi. unfold run_layer, fed, layer_den, feed_forward_den.
   set (e := attention_den (heads l) d) in *. set (y := attended _ n (heads l) x) in *.
   set (big := joined _ (units l)).
@@ -338,7 +352,8 @@ Proof.
   - eapply over_divide; [|apply (proj2 (value_join (written (shift l) c one) big i))].
     apply over_lsum. intros u Iu. destruct (q_units l Q u Iu) as (Qi & Qo & Qb).
     eapply over_divide.
-    + apply written_over; [exact Qo|]. apply over_relu, over_plus; [apply (den_dot e y (input u) i A Qi Hi)|].
+    + apply written_over; [exact Qo|]. apply over_relu, over_plus;
+        [apply (den_dot e y (input u) i A Qi Hi)|].
       apply scaled_over, Qb.
     + apply (value_joined (fun u => written (output u) c (den e (input u))) (units l) u i Iu).
 Qed.
@@ -383,7 +398,8 @@ Qed.
 
 Lemma product_pos l i : (i < n)%nat -> (1 <= product l i <= Z.of_nat n ^ Z.of_nat (length l))%Z.
 Proof.
-  intros Hi. induction l as [|a l IH]; [simpl; lia|]. cbn [product fold_right length]. fold (product l i).
+  intros Hi. induction l as [|a l IH]; [simpl; lia|]. cbn [product fold_right length].
+  fold (product l i).
   rewrite Nat2Z.inj_succ, Z.pow_succ_r by lia. pose proof (local_range a i Hi). nia.
 Qed.
 
@@ -406,8 +422,10 @@ Proof.
   { assert (E : forall r, (forall qk, In qk r -> In qk (rows h)) ->
       over D (score r (x i) (x j) - score r (x i) (x k))).
     { induction r as [|[a b] r IH]; intros S; simpl; [rewrite Rminus_0_r; apply over_0|].
-      replace (dot a (x i) * dot b (x j) + score r (x i) (x j) - (dot a (x i) * dot b (x k) + score r (x i) (x k)))
-        with (dot a (x i) * (dot b (x j) - dot b (x k)) + (score r (x i) (x j) - score r (x i) (x k))) by ring.
+      replace (dot a (x i) * dot b (x j) + score r (x i) (x j)
+        - (dot a (x i) * dot b (x k) + score r (x i) (x k)))
+        with (dot a (x i) * (dot b (x j) - dot b (x k))
+          + (score r (x i) (x j) - score r (x i) (x k))) by ring.
       apply over_plus; [|apply IH; intros; apply S; right; assumption].
       pose proof (S (a, b) (or_introl eq_refl)) as I. destruct (Q (a, b) I) as [Qa Qb].
       unfold D. apply over_mult.
@@ -415,18 +433,24 @@ Proof.
         apply (value_joined (fun qk => den d (fst qk)) (rows h) (a, b) i I).
       - apply over_minus.
         + eapply over_divide; [apply (den_dot d x b j H Qb Hj)|].
-          eapply Z.divide_trans; [apply (value_joined (fun qk => den d (snd qk)) (rows h) (a, b) j I)|].
-          exists (product (locals m) k). change (joined (fun qk => den d (snd qk)) (rows h)) with m. unfold value. ring.
+          eapply Z.divide_trans;
+            [apply (value_joined (fun qk => den d (snd qk)) (rows h) (a, b) j I)|].
+          exists (product (locals m) k). change (joined (fun qk => den d (snd qk)) (rows h)) with m.
+          unfold value. ring.
         + eapply over_divide; [apply (den_dot d x b k H Qb Hk)|].
-          eapply Z.divide_trans; [apply (value_joined (fun qk => den d (snd qk)) (rows h) (a, b) k I)|].
-          exists (product (locals m) j). change (joined (fun qk => den d (snd qk)) (rows h)) with m. unfold value. ring. }
+          eapply Z.divide_trans;
+            [apply (value_joined (fun qk => den d (snd qk)) (rows h) (a, b) k I)|].
+          exists (product (locals m) j). change (joined (fun qk => den d (snd qk)) (rows h)) with m.
+          unfold value. ring. }
     apply E. auto. }
   eapply Rle_trans; [|apply (denominators D); [exact PD|exact O|lra]].
   unfold Rdiv. rewrite !Rmult_1_l. apply Rinv_le_contravar; [apply IZR_lt, PD|]. apply IZR_le.
   unfold D, gap_bound, value. fold q m. rewrite Nat2Z.inj_add, Z.pow_add_r by lia.
-  replace (Z.of_nat (2 * length (locals m))) with (Z.of_nat (length (locals m)) + Z.of_nat (length (locals m)))%Z by lia.
+  replace (Z.of_nat (2 * length (locals m)))
+    with (Z.of_nat (length (locals m)) + Z.of_nat (length (locals m)))%Z by lia.
   rewrite Z.pow_add_r by lia.
-  set (a := product (locals q) i) in *. set (b := product (locals m) j) in *. set (c := product (locals m) k) in *.
+  set (a := product (locals q) i) in *. set (b := product (locals m) j) in *.
+  set (c := product (locals m) k) in *.
   set (A := (Z.of_nat n ^ Z.of_nat (length (locals q)))%Z) in *.
   set (B := (Z.of_nat n ^ Z.of_nat (length (locals m)))%Z) in *.
   replace (base q * a * (base m * b * c))%Z with (base q * base m * (a * (b * c)))%Z by ring.

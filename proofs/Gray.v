@@ -1,12 +1,13 @@
 (** Cells of a tape as Gray codes: a move by one cell flips exactly one digit.
 
-    The window of k digits has the cells from -2^(k-1) to 2^(k-1) - 1. The near neighbour of a cell is
-    the one whose code differs in digit 0; the other one is the far neighbour. *)
+    The window of k digits has the cells from -2^(k-1) to 2^(k-1) - 1. The near neighbour of a
+    cell is the one whose code differs in digit 0; the other one is the far neighbour. *)
 From Coq Require Import ZArith Arith List Bool Lia.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-(* Lowest first: digit b is the sum of bits b and b + 1 of the cell, the top digit is its top bit. *)
+(* Lowest first: digit b is the sum of bits b and b + 1 of the cell, the top digit is its top
+   bit. *)
 Fixpoint digits (k : nat) (c : Z) : list bool :=
   match k with
   | O => []
@@ -56,12 +57,19 @@ Proof. rewrite Z.odd_add. now destruct (Z.odd c). Qed.
 Lemma odd_back c : Z.odd (c - 1) = negb (Z.odd c).
 Proof. rewrite Z.odd_sub. now destruct (Z.odd c). Qed.
 Lemma odd_near c : Z.odd (near c) = negb (Z.odd c).
-Proof. unfold near. destruct (Z.odd c) eqn:E; [rewrite odd_back|rewrite odd_next]; now rewrite E. Qed.
+Proof.
+  unfold near. destruct (Z.odd c) eqn:E; [rewrite odd_back|rewrite odd_next]; now rewrite E.
+Qed.
 Lemma odd_far c : Z.odd (far c) = negb (Z.odd c).
-Proof. unfold far. destruct (Z.odd c) eqn:E; [rewrite odd_next|rewrite odd_back]; now rewrite E. Qed.
+Proof.
+  unfold far. destruct (Z.odd c) eqn:E; [rewrite odd_next|rewrite odd_back]; now rewrite E.
+Qed.
 
 Lemma div2_unique c h (p : bool) : c = 2 * h + Z.b2z p -> Z.div2 c = h /\ Z.odd c = p.
-Proof. intros E. pose proof (halves c). destruct p, (Z.odd c); cbn [Z.b2z] in *; split; (reflexivity || lia). Qed.
+Proof.
+  intros E. pose proof (halves c). destruct p, (Z.odd c); cbn [Z.b2z] in *; split;
+    (reflexivity || lia).
+Qed.
 
 Lemma div2_near c : Z.div2 (near c) = Z.div2 c.
 Proof.
@@ -86,8 +94,10 @@ Proof.
       cbn in *; congruence.
   - rewrite inside_step in C, D. change (digits (S (S k)) c)
       with (xorb (Z.odd c) (Z.odd (Z.div2 c)) :: digits (S k) (Z.div2 c)) in E.
-    change (digits (S (S k)) d) with (xorb (Z.odd d) (Z.odd (Z.div2 d)) :: digits (S k) (Z.div2 d)) in E.
-    inversion E as [[E0 E']]. specialize (IH _ _ C D E'). rewrite (halves c), (halves d). rewrite IH in *.
+    change (digits (S (S k)) d) with (xorb (Z.odd d) (Z.odd (Z.div2 d)) :: digits (S k) (Z.div2 d))
+      in E.
+    inversion E as [[E0 E']]. specialize (IH _ _ C D E'). rewrite (halves c), (halves d).
+    rewrite IH in *.
     destruct (Z.odd c), (Z.odd d), (Z.odd (Z.div2 d)); cbn in *; congruence.
 Qed.
 
@@ -122,20 +132,24 @@ Proof.
     assert (c = -2 \/ c = -1 \/ c = 0 \/ c = 1) as [-> | [-> | [-> | ->]]] by lia;
       (split; [reflexivity|split; intros I; cbn in I; try discriminate]).
     1,4: intros b B; assert (b = 1%nat) as -> by lia; reflexivity.
-    all: exists 1%nat; split; [lia|split; [reflexivity|]]; intros b B; assert (b = 1%nat) as -> by lia;
+    all: exists 1%nat; split; [lia|split; [reflexivity|]]; intros b B; assert (b = 1%nat) as ->
+      by lia;
       reflexivity.
-  - remember (Z.div2 c) as h. assert (H : inside (S (S k)) h = true) by (subst h; now rewrite <- inside_step).
+  - remember (Z.div2 c) as h.
+    assert (H : inside (S (S k)) h = true) by (subst h; now rewrite <- inside_step).
     specialize (IH h H). set (x := xorb (Z.odd c) (Z.odd h)).
     assert (D : digits (S (S (S k))) c = x :: digits (S (S k)) h) by (subst h; reflexivity).
     assert (F : Z.div2 (far c) = (if x then near else far) h) by (subst h x; apply div2_far).
-    assert (D' : digits (S (S (S k))) (far c) = x :: digits (S (S k)) ((if x then near else far) h)).
+    assert (D' : digits (S (S (S k))) (far c) = x :: digits (S (S k)) ((if x then near
+      else far) h)).
     { rewrite <- F. change (digits (S (S (S k))) (far c)) with
         (xorb (Z.odd (far c)) (Z.odd (Z.div2 (far c))) :: digits (S (S k)) (Z.div2 (far c))).
       f_equal. rewrite F, odd_far. unfold x. destruct (Z.odd c) eqn:O, (Z.odd h) eqn:O'; cbn;
         rewrite ?odd_near, ?odd_far, O'; reflexivity. }
     rewrite inside_step, F, D, D'.
     assert (L : exists y z l, digits (S (S k)) h = y :: z :: l).
-    { pose proof (digits_length (S (S k)) h). destruct (digits (S (S k)) h) as [|y [|z l]]; try discriminate.
+    { pose proof (digits_length (S (S k)) h). destruct (digits (S (S k)) h) as [|y [|z l]];
+        try discriminate.
       eauto. }
     destruct L as (y & z & l & L). destruct x; rewrite L in *; rewrite far_leaves_step.
     + rewrite inside_near, H. split; [reflexivity|]. split; [discriminate|]. intros _. exists 1%nat.
@@ -171,7 +185,9 @@ Proof. revert l. induction d as [|d IH]; intros [|x l] H; cbn in *; try lia; aut
 Lemma odd_moved right c : Z.odd (moved right c) = negb (Z.odd c).
 Proof. destruct right; [apply odd_next|apply odd_back]. Qed.
 Lemma moved_near right c : moved right c = (if is_near right c then near else far) c.
-Proof. unfold moved, is_near, near, far. destruct right, (Z.odd c) eqn:E; cbn; rewrite ?E; reflexivity. Qed.
+Proof.
+  unfold moved, is_near, near, far. destruct right, (Z.odd c) eqn:E; cbn; rewrite ?E; reflexivity.
+Qed.
 
 Lemma move_leaves k c right : inside (S (S k)) c = true -> inside (S (S k)) (moved right c)
   = negb (negb (is_near right c) && far_leaves (digits (S (S k)) c)).
@@ -179,14 +195,17 @@ Proof.
   intros C. rewrite moved_near. destruct (is_near right c); [now rewrite inside_near|].
   destruct (digits_far k c C) as (-> & _). cbn. now rewrite negb_involutive.
 Qed.
-Lemma move_stuck k c right b : inside (S (S k)) c = true -> inside (S (S k)) (moved right c) = false ->
+Lemma move_stuck k c right b : inside (S (S k)) c = true ->
+  inside (S (S k)) (moved right c) = false ->
   (b < S (S k))%nat -> flips right c (digits (S (S k)) c) b = false.
 Proof.
   intros C. rewrite moved_near. unfold flips.
   destruct (is_near right c); [rewrite inside_near, C; discriminate|]. intros I B.
-  destruct (digits_far k c C) as (_ & F & _). destruct b as [|b]; [reflexivity|]. cbn. apply F; [exact I|lia].
+  destruct (digits_far k c C) as (_ & F & _). destruct b as [|b]; [reflexivity|]. cbn.
+  apply F; [exact I|lia].
 Qed.
-Lemma move_digits k c right : inside (S (S k)) c = true -> inside (S (S k)) (moved right c) = true ->
+Lemma move_digits k c right : inside (S (S k)) c = true ->
+  inside (S (S k)) (moved right c) = true ->
   exists d, (d < S (S k))%nat /\ digits (S (S k)) (moved right c) = flip d (digits (S (S k)) c)
     /\ (forall b, (b < S (S k))%nat -> flips right c (digits (S (S k)) c) b = (b =? d)%nat)
     /\ (d =? 0)%nat = is_near right c.
@@ -202,11 +221,13 @@ Qed.
 
 (** Codes of cells that are told by their digits. *)
 Lemma same_code k c d : inside (S k) c = true -> inside (S k) d = true ->
-  forallb (fun b => eqb (nth b (digits (S k) c) false) (nth b (digits (S k) d) false)) (seq 0 (S k)) = (c =? d).
+  forallb (fun b => eqb (nth b (digits (S k) c) false) (nth b (digits (S k) d) false)) (seq 0 (S k))
+    = (c =? d).
 Proof.
   intros C D. apply eq_true_iff_eq. rewrite forallb_forall, Z.eqb_eq. split.
   - intros F. apply (digits_inj k); try assumption.
-    apply (nth_ext _ _ false false); [now rewrite !digits_length|]. rewrite digits_length. intros b B.
+    apply (nth_ext _ _ false false); [now rewrite !digits_length|]. rewrite digits_length.
+    intros b B.
     apply eqb_true_iff, F, in_seq. lia.
   - intros <- b _. apply eqb_reflx.
 Qed.
@@ -215,7 +236,8 @@ Lemma flip_map f d : forall from size, (from <= d)%nat ->
   map (fun b => if (d =? b)%nat then negb (f b) else f b) (seq from size)
   = flip (d - from) (map f (seq from size)).
 Proof.
-  intros from size. revert from. induction size as [|size IH]; intros from L; [now destruct (d - from)%nat|].
+  intros from size. revert from. induction size as [|size IH]; intros from L;
+    [now destruct (d - from)%nat|].
   cbn [seq map]. destruct (Nat.eqb_spec d from) as [->|N].
   - rewrite Nat.sub_diag. cbn. f_equal. apply map_ext_in. intros b B. apply in_seq in B.
     destruct (Nat.eqb_spec from b); [lia|reflexivity].
@@ -235,7 +257,8 @@ Lemma flipped_is k right c : inside (S (S k)) c = true -> inside (S (S k)) (move
     /\ (forall b, (b < S (S k))%nat -> flips right c (digits (S (S k)) c) b = (b =? d)%nat)
     /\ (d =? 0)%nat = is_near right c.
 Proof.
-  intros C I. destruct (move_digits k c right C I) as (d & D & E & F & Z). exists d. split; [exact D|].
+  intros C I. destruct (move_digits k c right C I) as (d & D & E & F & Z). exists d.
+  split; [exact D|].
   split; [exact E|]. split; [|split; assumption]. unfold flipped. cbv zeta.
   rewrite E, changed_flip, nth_flip by (now rewrite digits_length). reflexivity.
 Qed.

@@ -1,6 +1,6 @@
-(** What formulas say of a history: the tokens so far, the latest first. The formulas of machines look
-    back only, so a history is all that they need. `pasts` are the histories that a history has had,
-    itself first; the empty one, before the first token, is not among them. *)
+(** What formulas say of a history: the tokens so far, the latest first. The formulas of machines
+    look back only, so a history is all that they need. `pasts` are the histories that a history
+    has had, itself first; the empty one, before the first token, is not among them. *)
 From Coq Require Import Arith List Bool Lia.
 Import ListNotations.
 
@@ -72,9 +72,13 @@ Proof.
 Qed.
 
 Lemma or_pairs l h : existsb (fun f => holds f h) (pairs Or l) = existsb (fun f => holds f h) l.
-Proof. induction l as [|f|f g l IH] using pairs_ind; cbn; auto. rewrite IH. apply eq_sym, orb_assoc. Qed.
+Proof.
+  induction l as [|f|f g l IH] using pairs_ind; cbn; auto. rewrite IH. apply eq_sym, orb_assoc.
+Qed.
 Lemma and_pairs l h : forallb (fun f => holds f h) (pairs And l) = forallb (fun f => holds f h) l.
-Proof. induction l as [|f|f g l IH] using pairs_ind; cbn; auto. rewrite IH. apply eq_sym, andb_assoc. Qed.
+Proof.
+  induction l as [|f|f g l IH] using pairs_ind; cbn; auto. rewrite IH. apply eq_sym, andb_assoc.
+Qed.
 
 Lemma or_fold l h : holds (fold_right Or (Constant false) l) h = existsb (fun f => holds f h) l.
 Proof. induction l as [|f l IH]; cbn; [reflexivity|]. rewrite IH. reflexivity. Qed.
@@ -111,11 +115,14 @@ Variable tokens : list token.
 Definition one_of (p : token -> bool) : form := any_of (map Token (filter p tokens)).
 
 Lemma one_of_none p : holds (one_of p) [] = false.
-Proof. unfold one_of. rewrite any_of_holds. induction (filter p tokens); [reflexivity|assumption]. Qed.
+Proof.
+  unfold one_of. rewrite any_of_holds. induction (filter p tokens); [reflexivity|assumption].
+Qed.
 
 Lemma one_of_holds p t h : In t tokens -> holds (one_of p) (t :: h) = p t.
 Proof.
-  intros I. unfold one_of. rewrite any_of_holds. apply eq_true_iff_eq. rewrite existsb_exists. split.
+  intros I. unfold one_of. rewrite any_of_holds. apply eq_true_iff_eq. rewrite existsb_exists.
+  split.
   - intros (f & F & H). apply in_map_iff in F as (s & <- & S). apply filter_In in S as [_ S].
     cbn in H. apply same_spec in H. subst. exact S.
   - intros H. exists (Token t). split; [|now apply same_spec].
@@ -188,7 +195,8 @@ Proof.
   - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
   - apply andb_true_iff in H as [H H']. f_equal; apply IH; assumption.
   - apply andb_true_iff in H as [H H']. f_equal; [apply IH, H|]. clear H. revert l l' H'. fix all 1.
-    intros l l' H. destruct l as [|[k q] l], l' as [|[k' q'] l']; try discriminate H; [reflexivity|].
+    intros l l' H. destruct l as [|[k q] l], l' as [|[k' q'] l']; try discriminate H;
+      [reflexivity|].
     apply andb_true_iff in H as [H H']. apply andb_true_iff in H as [K Q].
     f_equal; [f_equal; apply IH; assumption|]. apply all, H'.
 Qed.
@@ -208,7 +216,8 @@ Qed.
 (** * Greedy generation *)
 
 (* At most so many tokens, in order, each the first that is allowed, until the end is. *)
-Fixpoint greedy (allowed : token -> form) (ends : form) (most : nat) (h : list token) : list token :=
+Fixpoint greedy (allowed : token -> form) (ends : form) (most : nat) (h : list token) :
+  list token :=
   match most with
   | 0 => []
   | S most =>
@@ -220,7 +229,8 @@ Fixpoint greedy (allowed : token -> form) (ends : form) (most : nat) (h : list t
   end.
 
 (* The formulas allow exactly what is to come: that token, or the end. *)
-Definition decides (allowed : token -> form) (ends : form) (h : list token) (next : option token) : Prop :=
+Definition decides (allowed : token -> form) (ends : form) (h : list token) (next : option token) :
+  Prop :=
   (forall t, In t tokens -> holds (allowed t) h = true <-> next = Some t)
   /\ (holds ends h = true <-> next = None)
   /\ (forall t, next = Some t -> In t tokens).

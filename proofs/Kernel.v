@@ -1,8 +1,9 @@
-(** The kernel: a check of a model against formulas that computes, and what it means when it says yes.
-    The model is its weights; the formulas are as they were written. All the rest is evidence, which
-    may be wrong: then the check says no. *)
+(** The kernel: a check of a model against formulas that computes, and what it means when it says
+    yes. The model is its weights; the formulas are as they were written. All the rest is
+    evidence, which may be wrong: then the check says no. *)
 From Coq Require Import Reals Lra Lia Arith ZArith QArith Qreals List Bool.
-From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Compare Surface
+From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Compare
+  Surface
   Evaluated Matching Matched Facts Model.
 From Softhat Require Transformer.
 Import ListNotations.
@@ -12,7 +13,8 @@ Open Scope nat_scope.
 Record evidence := Evidence {
   inputs : list input;               (* what the signals `Given 0`, `Given 1`, … are *)
   signals : program;                 (* the attention program that the weights compute *)
-  helpers : program;                 (* more signals, which no weight computes: for the proof alone *)
+  helpers : program;
+    (* more signals, which no weight computes: for the proof alone *)
   start : layout;                    (* what each coordinate of the embedding holds *)
   plans : list plan;                 (* which layer computes which signal where *)
   results : list result;             (* which signal each output reads *)
@@ -36,7 +38,8 @@ Definition answers (m : model) (ev : evidence) (known : list expression) (f : su
   | _ => false
   end.
 
-Fixpoint all_answer (m : model) (ev : evidence) (known : list expression) (fs : list surface) (rs : list result)
+Fixpoint all_answer (m : model) (ev : evidence) (known : list expression) (fs : list surface)
+  (rs : list result)
     (hs : list (list hint)) : bool :=
   match fs, rs, hs with
   | [], [], [] => true
@@ -53,9 +56,11 @@ Definition certified (fs : list surface) (m : model) (ev : evidence) : bool :=
      end.
 
 (* as many read-outs as results *)
-Lemma checked_readouts c : checked c = true -> length (Compare.readouts c) = length (Compare.results c).
+Lemma checked_readouts c : checked c = true ->
+  length (Compare.readouts c) = length (Compare.results c).
 Proof.
-  intros C. unfold checked in C. destruct (lower _ _ _ _ 4 _ _ _) as [[ls os]|] eqn:E; [|discriminate].
+  intros C. unfold checked in C. destruct (lower _ _ _ _ 4 _ _ _) as [[ls os]|] eqn:E;
+    [|discriminate].
   destruct (list_eq_dec layer_eq _ _); [|discriminate].
   destruct (list_eq_dec readout_eq _ _) as [Eo|]; [|discriminate].
   assert (L1 : length os = length (Compare.readouts c))
@@ -83,7 +88,8 @@ Proof.
   { intros s g E. apply (Hv s g). unfold whole. rewrite nth_error_app1; [exact E|].
     apply nth_error_Some. congruence. }
   assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word]. destruct (propositional m) eqn:Pr.
+  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
+    destruct (propositional m) eqn:Pr.
     - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
     - apply (symbol_at_spec m n w Hw j Pr Hj). }
   assert (Hgiven : forall k x j, nth_error (inputs ev) k = Some x -> 1 <= j <= n ->
@@ -93,24 +99,27 @@ Proof.
   { refine (facts_sound (whole ev) (program_symbols m) (inputs ev) n pw v w q Hv Hsym Hgiven
       (reasons ev) [] known _ Fa). intros y []. }
   split; [split; [exact Hv'|split; [apply undemanding_readable, Un|exact Hsym]]|].
-  intros k f Ef i Hi. clear Ch La. revert An. generalize (hints ev). generalize (results ev). revert k Ef.
+  intros k f Ef i Hi. clear Ch La. revert An. generalize (hints ev). generalize (results ev).
+  revert k Ef.
     induction fs as [|g fs IH]; intros k Ef rs hs An; [destruct k; discriminate|].
     destruct rs as [|r rs], hs as [|h hs]; try discriminate. cbn [all_answer] in An.
     apply andb_true_iff in An as [A1 A2]. destruct k as [|k].
     - injection Ef as <-. exists r. split; [reflexivity|]. unfold answers in A1.
       destruct (translate _ _ _ _ _ _ _) as [[x [|]]|] eqn:Et; try discriminate.
-      pose proof (equal_sound (whole ev) (program_symbols m) known n pw v Hv Hsym Nf _ _ A1 i Hi) as Q.
+      pose proof (equal_sound (whole ev) (program_symbols m) known n pw v Hv Hsym Nf _ _ A1 i Hi) as
+        Q.
       rewrite literal_holds in Q. rewrite <- Q.
-      refine (proj1 (translate_sound (whole ev) (program_symbols m) (inputs ev) known (propositional m) n
+      refine (proj1 (translate_sound (whole ev) (program_symbols m) (inputs ev) known
+        (propositional m) n
         pw v w q Hv Hsym Nf _ _) _ _ _ _ Et i Hi).
       + intros Pr j c Hj. apply (symbol_at_spec m n w Hw j Pr Hj).
       + exact Hgiven.
     - apply (IH k Ef rs hs A2).
 Qed.
 
-(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every position of
-   every word of every length, its logit is at least 1/4 where the formula holds, at most -1/4 where
-   it does not. *)
+(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every
+   position of every word of every length, its logit is at least 1/4 where the formula holds, at
+   most -1/4 where it does not. *)
 Theorem certified_right fs m ev : certified fs m ev = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n ->
   forall k f, nth_error fs k = Some f ->
@@ -118,7 +127,8 @@ Theorem certified_right fs m ev : certified fs m ev = true ->
   (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw k f Ef i Hi.
-  destruct (certified_signal fs m ev C n w q Hw) as [(Hv' & Hr & Hsym) R]. destruct (R k f Ef i Hi) as (r & Er & Lr).
+  destruct (certified_signal fs m ev C n w q Hw) as [(Hv' & Hr & Hsym) R].
+  destruct (R k f Ef i Hi) as (r & Er & Lr).
   set (pw := program_word m (inputs ev) n w q) in *. set (v := values n pw (whole ev)) in *.
   unfold certified in C. rewrite !andb_true_iff in C. destruct C as [[[[Ch La] Or] Un] An].
   assert (Eo : exists o, nth_error (readouts m) k = Some o).

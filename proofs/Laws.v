@@ -1,6 +1,6 @@
-(** The laws that softhat's own checker relies on (`softhat.proof.operators`): for any formulas f and g
-    both sides are true at the same positions of every word. The table has the names, the order and the
-    sides of the Python one, and a test compares both. *)
+(** The laws that softhat's own checker relies on (`softhat.proof.operators`): for any formulas f
+    and g both sides are true at the same positions of every word. The table has the names, the
+    order and the sides of the Python one, and a test compares both. *)
 From Coq Require Import Arith ZArith NArith List Bool Lia String.
 From Softhat Require Import Sums Formula Surface Matching Matched.
 Import ListNotations.
@@ -40,13 +40,15 @@ Notation sat := (sat n w q).
 Definition holds_at (i : nat) (x : law) : Prop := sat (left x) i = sat (right x) i.
 
 Lemma since_step_at i : 1 <= i ->
-  sinceb (sat f) (sat g) i = sat g i || (sat f i && (Nat.ltb 1 i && sinceb (sat f) (sat g) (i - 1))).
+  sinceb (sat f) (sat g) i = sat g i
+    || (sat f i && (Nat.ltb 1 i && sinceb (sat f) (sat g) (i - 1))).
 Proof.
   destruct i as [|i]; [lia|]. intros _. rewrite sinceb_step. replace (S i - 1) with i by lia.
   destruct (Nat.ltb_spec 1 (S i)); [reflexivity|]. replace i with 0 by lia. reflexivity.
 Qed.
 
-Lemma since_apart_at i : sinceb (sat f) (sat g) i = sinceb (fun j => sat f j && negb (sat g j)) (sat g) i.
+Lemma since_apart_at i :
+  sinceb (sat f) (sat g) i = sinceb (fun j => sat f j && negb (sat g j)) (sat g) i.
 Proof.
   induction i as [|i IH]; [reflexivity|]. rewrite !sinceb_step, <- IH.
   destruct (sat g (S i)), (sat f (S i)); reflexivity.
@@ -54,7 +56,8 @@ Qed.
 
 (* the future is the past of the reversed word *)
 Lemma until_step_at i : 1 <= i <= n ->
-  untilb n (sat f) (sat g) i = sat g i || (sat f i && (Nat.ltb i n && untilb n (sat f) (sat g) (i + 1))).
+  untilb n (sat f) (sat g) i = sat g i
+    || (sat f i && (Nat.ltb i n && untilb n (sat f) (sat g) (i + 1))).
 Proof.
   intros Hi. rewrite (until_mirror n (sat f) (sat g) i Hi).
   replace (S n - i) with (S (n - i)) by lia. rewrite sinceb_step.
@@ -75,7 +78,8 @@ Qed.
 
 Theorem every_law : forall i, 1 <= i <= n -> Forall (holds_at i) laws.
 Proof.
-  intros i Hi. unfold laws, holds_at. repeat apply Forall_cons; [..|apply Forall_nil]; cbn [left right Surface.sat].
+  intros i Hi. unfold laws, holds_at. repeat apply Forall_cons; [..|apply Forall_nil];
+    cbn [left right Surface.sat].
   - destruct (sat f i); reflexivity.
   - destruct (sat f i), (sat g i); reflexivity.
   - rewrite negb_andb, negb_involutive, <- Nat.leb_antisym. reflexivity.

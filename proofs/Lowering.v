@@ -1,8 +1,9 @@
-(** From a scheduled attention program to weights. A plan says which heads and gates stand in which
-    layer, in which coordinates they write and which coordinates are cleared; a layout says what each
-    coordinate of the residual stream holds. Lowering a plan gives rational weights, or nothing where
-    the plan reads what is not there, overwrites what is still in use, or stores a gate under the
-    wrong name: so it checks any scheduler's work. `Lowered` proves the weights right. *)
+(** From a scheduled attention program to weights. A plan says which heads and gates stand in
+    which layer, in which coordinates they write and which coordinates are cleared; a layout says
+    what each coordinate of the residual stream holds. Lowering a plan gives rational weights, or
+    nothing where the plan reads what is not there, overwrites what is still in use, or stores a
+    gate under the wrong name: so it checks any scheduler's work. `Lowered` proves the weights
+    right. *)
 From Coq Require Import QArith NArith ZArith Arith List Bool Lia.
 From Softhat Require Import Formula Program.
 Import ListNotations.
@@ -73,15 +74,16 @@ Fixpoint every {A B} (f : A -> option B) (l : list A) : option (list B) :=
 
 (** * Plans *)
 
-(* a signal of a head, where it is written, and a number: the scale of an Average, the steepness of
-   a Sign, the modulus of a Shift, the sharpness of a head that selects (of a Blend its scale, too) *)
+(* a signal of a head, where it is written, and a number: the scale of an Average, the steepness
+   of a Sign, the modulus of a Shift, the sharpness of a head that selects (of a Blend its scale,
+   too) *)
 Record member := Member { signal_of : nat; target : nat; number : positive }.
 Record group := Group { members : list member; wide : bool }.
 (* a literal, and the coordinate it is read from *)
 Definition term := list (literal * nat).
 Record gate := Gate { stored : nat; at_ : nat; terms : list term; complement : bool }.
-(* A step of a count: 1 if the signal `counted` is at least `least`, else 0. It rises between low and
-   high, and is written, times a weight, to some coordinates. *)
+(* A step of a count: 1 if the signal `counted` is at least `least`, else 0. It rises between low
+   and high, and is written, times a weight, to some coordinates. *)
 Record step := Step {
   counted : nat; least : nat; low_end : Q; high_end : Q; outs : list (nat * Z) }.
 (* steps add up to these signals, each with its coordinate *)
@@ -94,7 +96,8 @@ Section Lower.
 Variables (p : program) (alphabet : nat) (scaled eos : bool) (sharpness : Q).
 
 Definition unit_feature := Ordinary scaled.
-Definition toward (d : direction) := match d with Past => Index scaled | Future => Reverse scaled end.
+Definition toward (d : direction) := match d with Past => Index scaled
+  | Future => Reverse scaled end.
 (* a weight that is divided by C where the temperature carries it *)
 Definition weight (C x : Q) : Q := if scaled then (x / C)%Q else x.
 
@@ -111,7 +114,8 @@ Definition bit_row (x : literal) : option form :=
   | None, true => o <- feat (Ordinary false);; Some [(o, 1%Q)]
   | None, false => Some []
   | Some s, true => c <- place (Bit s) l;; Some [(c, 1%Q)]
-  | Some s, false => c <- place (Bit s) l;; o <- feat (Ordinary false);; Some [(c, (-1)%Q); (o, 1%Q)]
+  | Some s, false => c <- place (Bit s) l;; o <- feat (Ordinary false);;
+    Some [(c, (-1)%Q); (o, 1%Q)]
   end.
 
 Definition latest_rows (C : Q) (bad : literal) (d : direction) : option (list (form * form)) :=
@@ -155,11 +159,13 @@ Definition sink_row : option form :=
 Definition times_row (a : Q) (f : form) : form := map (fun e => (fst e, (a * snd e)%Q)) f.
 (* scores a·(how many pairs match), and b at the sinks *)
 Definition pair_rows (a b : Q) (ps : list (literal * literal)) : option (list (form * form)) :=
-  rs <- every (fun qk => q <- bit_row (fst qk);; k <- bit_row (snd qk);; Some (times_row a q, k)) ps;;
+  rs <- every (fun qk => q <- bit_row (fst qk);; k <- bit_row (snd qk);; Some (times_row a q, k))
+    ps;;
   one <- feat One;; s <- sink_row;; Some (([(one, b)], s) :: rs).
 (* scores a·(digits that agree less digits that do not), a·(their number - 1) at the sinks *)
 Definition code_rows (a : Q) (ds : list (literal * literal)) : option (list (form * form)) :=
-  rs <- every (fun qk => q <- digit_row (fst qk);; k <- digit_row (snd qk);; Some (times_row a q, k)) ds;;
+  rs <- every (fun qk => q <- digit_row (fst qk);; k <- digit_row (snd qk);;
+    Some (times_row a q, k)) ds;;
   one <- feat One;; s <- sink_row;;
   Some (([(one, (a * inject_Z (Z.of_nat (length ds) - 1))%Q)], s) :: rs).
 
@@ -212,7 +218,8 @@ Definition low (ts : list (Z * option nat)) : Z :=
 Definition high (ts : list (Z * option nat)) : Z :=
   (other_part (Z.max 0) ts + match tokens ts with [] => 0 | a :: l => fold_right Z.max a l end)%Z.
 Definition terms_of (a : option nat) : list (Z * option nat) :=
-  match a with Some s => match nth_error p s with Some (Average ts _) => ts | _ => [] end | None => [] end.
+  match a with Some s => match nth_error p s with Some (Average ts _) => ts | _ => [] end
+    | None => [] end.
 (* how much a step away from i can gain *)
 Definition opposed (past future total : option nat) : Z :=
   match sign_direction past future total with
@@ -220,12 +227,14 @@ Definition opposed (past future total : option nat) : Z :=
   | Future => Z.max 0 (- low (terms_of future))
   end%Z.
 
-Definition over_range (r : range) : mask := match r with Before => AtMost | After => AtLeast | All => Any end.
+Definition over_range (r : range) : mask := match r with Before => AtMost | After => AtLeast
+  | All => Any end.
 Definition ranged (a : option nat) (r : range) : bool :=
   match a with
   | None => true
   | Some s => match nth_error p s with
-              | Some (Average _ r') => match r, r' with Before, Before | After, After | All, All => true | _, _ => false end
+              | Some (Average _ r') => match r, r' with Before, Before | After, After | All,
+                All => true | _, _ => false end
               | _ => false end
   end.
 
@@ -238,17 +247,23 @@ Definition sharp_enough (K : positive) (N : N) (most : Q) : bool :=
 (* what a head of this sharpness puts elsewhere if it selects anything *)
 Definition spill (K : positive) (N : N) : Q :=
   let u := Qpower (10 # 27) (Zpos K) in (inject_Z (Z.of_N N) * u * u + 2 * u)%Q.
-(* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that C *)
+(* how far a head may be from its signal's bit: e^-C and a little more for C >= 4, and twice that
+   C *)
 Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
 
 (* the scores of a head that computes g, and its value *)
-Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) : option (list (form * form) * mask) :=
+Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) :
+  option (list (form * form) * mask) :=
   match g with
-  | Latest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => AtMost | Future => AtLeast end)
-  | StrictLatest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => Below | Future => Above end)
-  | Previous _ d => r <- previous_rows C d;; Some (r, match d with Past => AtMost | Future => AtLeast end)
+  | Latest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => AtMost
+    | Future => AtLeast end)
+  | StrictLatest b _ d => r <- latest_rows C b d;; Some (r, match d with Past => Below
+    | Future => Above end)
+  | Previous _ d => r <- previous_rows C d;; Some (r, match d with Past => AtMost
+    | Future => AtLeast end)
   | Shift _ c d =>
-      r <- shift_rows C c d (Pos.to_nat q);; Some (r, match d with Past => AtMost | Future => AtLeast end)
+      r <- shift_rows C c d (Pos.to_nat q);; Some (r, match d with Past => AtMost
+        | Future => AtLeast end)
   | Average _ r => Some ([], over_range r)
   | Sign x z t a b k =>
       if ranged x Before && ranged z After && ranged t All
@@ -281,10 +296,12 @@ Definition value_row (g : signal) (q : positive) : option form :=
   | Match _ u _ _ | At _ u _ _ => bit_row u
   | Width _ _ _ => sink_row
   | Average ts _ =>
-      every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
+      every (fun t => c <- match snd t with Some s => place (Bit s) l
+        | None => feat (Ordinary false) end;;
                       Some (c, fst t # q)) ts
   | Blend _ ts _ _ =>
-      every (fun t => c <- match snd t with Some s => place (Bit s) l | None => feat (Ordinary false) end;;
+      every (fun t => c <- match snd t with Some s => place (Bit s) l
+        | None => feat (Ordinary false) end;;
                       Some (c, fst t # scale_in q)) ts
   | Sign _ _ _ _ _ _ => o <- feat (Ordinary false);; Some [(o, 1%Q)]
   | _ => None
@@ -316,7 +333,8 @@ Definition write (l : layout) (c : nat) (k : content) : option layout :=
   match nth_error l c with Some Empty => Some (set l c k) | _ => None end.
 
 (* one member: what it reads of the layout before the layer, what it leaves *)
-Definition lower_member (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask) (m : member)
+Definition lower_member (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask)
+  (m : member)
     (l' : layout) : option (form * nat * layout) :=
   g <- nth_error p (signal_of m);;
   sc' <- scores l C w g (number m);;
@@ -390,7 +408,8 @@ Fixpoint value3 (fuel : nat) (e : knowledge) (s : nat) : option bool :=
           | Some (And ls) => fold_right (fun x a => and3 (lit3 (value3 fuel e) x) a) (Some true) ls
           | Some (Xor a b) => xor3 (value3 fuel e a) (value3 fuel e b)
           | Some (Table rows) =>
-              fold_right (fun r a => or3 (fold_right (fun x a => and3 (lit3 (value3 fuel e) x) a) (Some true) r) a)
+              fold_right (fun r a =>
+                or3 (fold_right (fun x a => and3 (lit3 (value3 fuel e) x) a) (Some true) r) a)
                 (Some false) rows
           | _ => None
           end
@@ -399,8 +418,8 @@ Fixpoint value3 (fuel : nat) (e : knowledge) (s : nat) : option bool :=
 Definition term3 (e : knowledge) (t : term) : option bool :=
   fold_right (fun x a => and3 (lit3 (known e) (fst x)) a) (Some true) t.
 
-(* What cannot be, because comparisons are ordered and a position has one symbol: at least k' but not
-   at least k <= k'; two disjoint sets of symbols. *)
+(* What cannot be, because comparisons are ordered and a position has one symbol: at least k' but
+   not at least k <= k'; two disjoint sets of symbols. *)
 Definition option_eqb (a b : option nat) : bool :=
   match a, b with Some s, Some t => Nat.eqb s t | None, None => true | _, _ => false end.
 Definition excludes (a b : nat * bool) : bool :=
@@ -420,9 +439,11 @@ Definition refuted (e : knowledge) (a : nat * bool) : bool :=
 
 (* Whatever the leaves are, exactly one term holds if the signal does (does not, for a complement),
    and none otherwise. By cases, only as far as needed. *)
-Fixpoint agree (vars : list nat) (e : knowledge) (s : nat) (ts : list term) (complement : bool) : bool :=
+Fixpoint agree (vars : list nat) (e : knowledge) (s : nat) (ts : list term) (complement : bool) :
+  bool :=
   match value3 (length p) e s, every (term3 e) ts with
-  | Some b, Some bs => Nat.eqb (count_occ Bool.bool_dec bs true) (if xorb b complement then 1 else 0)
+  | Some b, Some bs => Nat.eqb (count_occ Bool.bool_dec bs true) (if xorb b complement then 1
+    else 0)
   | _, _ =>
       match vars with
       | [] => false
@@ -432,7 +453,8 @@ Fixpoint agree (vars : list nat) (e : knowledge) (s : nat) (ts : list term) (com
       end
   end.
 Definition leaves (ts : list term) : list nat :=
-  nodup Nat.eq_dec (flat_map (fun t => flat_map (fun x => match of (fst x) with Some s => [s] | None => [] end) t) ts).
+  nodup Nat.eq_dec (flat_map (fun t => flat_map (fun x => match of (fst x) with Some s => [s]
+    | None => [] end) t) ts).
 
 Definition literal_slack (l : layout) (x : literal * nat) : option Q :=
   match of (fst x), nth_error l (snd x) with
@@ -452,7 +474,8 @@ Definition positives (t : term) : nat := length (filter (fun x => plain (fst x))
 Definition term_row (l : layout) (t : term) : option form :=
   o <- feat l (Ordinary false);; one <- feat l One;; q <- term_slack l t;;
   if Qle_bool q (5 # 8) then
-    Some ((o, 1%Q) :: (if Nat.eqb (positives t) 0 then [] else [(one, (- inject_Z (Z.of_nat (positives t)))%Q)])
+    Some ((o, 1%Q) :: (if Nat.eqb (positives t) 0 then []
+      else [(one, (- inject_Z (Z.of_nat (positives t)))%Q)])
           ++ map (fun x => (snd x, sign_of (fst x))) t)
   else None.
 
@@ -469,14 +492,16 @@ Fixpoint cone (fuel : nat) (s : nat) : list nat :=
   | O => []
   | S fuel =>
       match nth_error p s with
-      | Some (And ls) => flat_map (fun x => match of x with Some s => cone fuel s | None => [] end) ls
+      | Some (And ls) => flat_map (fun x => match of x with Some s => cone fuel s
+        | None => [] end) ls
       | Some (Xor a b) => cone fuel a ++ cone fuel b
       | _ => [s]
       end
   end.
 Definition more_leaves (s : nat) (ts : list term) : list nat :=
   let few := leaves ts in
-  let others := nodup Nat.eq_dec (filter (fun x => negb (existsb (Nat.eqb x) few)) (cone (length p) s)) in
+  let others := nodup Nat.eq_dec (filter (fun x => negb (existsb (Nat.eqb x) few))
+    (cone (length p) s)) in
   few ++ (if Nat.leb (length others) 8 then others else []).
 
 (* a table, whose rows are the terms as they are: at most one holds, as it was promised *)
@@ -486,7 +511,8 @@ Definition tabled (g : gate) : bool :=
   match nth_error p (stored g) with
   | Some (Table rows) =>
       negb (complement g)
-      && (if list_eq_dec (list_eq_dec literal_eq) (map (map fst) (terms g)) rows then true else false)
+      && (if list_eq_dec (list_eq_dec literal_eq) (map (map fst) (terms g)) rows then true
+        else false)
   | _ => false
   end.
 
@@ -542,7 +568,8 @@ Definition before (a b : entry) : bool :=
   Nat.ltb (fst (fst a)) (fst (fst b))
   || (Nat.eqb (fst (fst a)) (fst (fst b)) && Nat.leb (snd (fst a)) (snd (fst b))).
 Fixpoint sift {A} (f : A -> entry) (a : A) (es : list A) : list A :=
-  match es with [] => [a] | b :: es' => if before (f a) (f b) then a :: es else b :: sift f a es' end.
+  match es with [] => [a] | b :: es' => if before (f a) (f b) then a :: es
+    else b :: sift f a es' end.
 Definition sorted {A} (f : A -> entry) (es : list A) : list A := fold_right (sift f) [] es.
 Definition counts_ {A} (f : A -> entry) (a : A) : bool := negb (Z.eqb (snd (f a)) 0).
 Definition written_to (c : nat) (ss : list step) : list (step * Z) :=
@@ -553,7 +580,8 @@ Fixpoint ascending (k : nat) (ks : list nat) : bool :=
   match ks with [] => true | k' :: ks => Nat.ltb k k' && ascending k' ks end.
 Definition entry_eq (a b : entry) : {a = b} + {a <> b}.
 Proof. repeat decide equality. Defined.
-Definition same_entries (a b : list entry) : bool := if list_eq_dec entry_eq a b then true else false.
+Definition same_entries (a b : list entry) : bool := if list_eq_dec entry_eq a b then true
+  else false.
 (* each count of a total up to its greatest value *)
 Definition covers_count (most : nat) (t : Z * nat) : bool :=
   match nth_error p (snd t) with Some (Width _ _ N) => N.leb N (N.of_nat most) | _ => false end.
@@ -657,7 +685,8 @@ Definition embeddable (k : content) : bool :=
   | _ => false
   end.
 
-Definition lower (l : layout) (ps : list plan) (rs : list result) : option (list layer * list readout) :=
+Definition lower (l : layout) (ps : list plan) (rs : list result) :
+  option (list layer * list readout) :=
   if forallb embeddable l then
     '(ls, l') <- lower_layers l ps;; outs <- every (lower_result l') rs;; Some (ls, outs)
   else None.

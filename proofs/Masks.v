@@ -1,4 +1,5 @@
-(** Rows with a mask: softmax attention and average-hard attention over the keys that it lets through. *)
+(** Rows with a mask: softmax attention and average-hard attention over the keys that it lets
+    through. *)
 From Coq Require Import Reals Lra Lia Arith List Bool.
 From Softhat Require Import Sums Attention.
 Import ListNotations.

@@ -8,8 +8,10 @@ Open Scope R_scope.
 Section Levels.
 Variables (n : nat) (m hit sink : nat -> bool) (s : nat -> R) (S c h : R).
 Hypothesis Hits : forall j, (j < n)%nat -> m j = true -> hit j = true -> s j = S.
-Hypothesis Sinks : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = true -> s j = S - h.
-Hypothesis Others : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = false -> s j <= S - c.
+Hypothesis Sinks : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = true ->
+  s j = S - h.
+Hypothesis Others : forall j, (j < n)%nat -> m j = true -> hit j = false -> sink j = false ->
+  s j <= S - c.
 
 Definition counted (f : nat -> bool) : R := sum (fun j => if m j && f j then 1 else 0) n.
 Definition hits : R := counted hit.
@@ -62,7 +64,8 @@ Proof.
   destruct Some as (j0 & Hj0 & Mj0). rewrite M, W.
   eapply Rle_trans; [apply (mean_difference w q v n lo hi)|].
   { rewrite W1, Q1. reflexivity. }
-  { intros j Hj N. destruct (m j) eqn:Mj; [apply B; assumption|]. exfalso. apply N. unfold w, q. rewrite Mj. reflexivity. }
+  { intros j Hj N. destruct (m j) eqn:Mj; [apply B; assumption|]. exfalso. apply N. unfold w, q.
+    rewrite Mj. reflexivity. }
   apply Rmult_le_compat_l; [pose proof (B j0 Hj0 Mj0); lra|].
   pose proof (exp_pos (- c)) as Ec. pose proof (exp_pos (- h)) as Eh.
   assert (Share : forall a, a * exp S / z <= Rmax 0 a / hits).
@@ -82,14 +85,17 @@ Proof.
     - destruct (sink j) eqn:Sk; cbn [andb negb].
       + rewrite (Sinks j Hj Mj Hh Sk), Rminus_0_r. apply Rmax_lub; [nra|].
         replace (exp (S - h)) with (exp (- h) * exp S) by (rewrite <- exp_plus; f_equal; lra).
-        pose proof (Share (exp (- h))) as S1. rewrite Rmax_right in S1 by lra. unfold Rdiv in S1 |- *. lra.
+        pose proof (Share (exp (- h))) as S1. rewrite Rmax_right in S1 by lra.
+        unfold Rdiv in S1 |- *. lra.
       + rewrite Rminus_0_r. apply Rmax_lub; [nra|].
         apply Rle_trans with (exp (- c) * exp S / z).
         * unfold Rdiv. apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; lra|].
           rewrite <- exp_plus. apply exp_le. pose proof (Others j Hj Mj Hh Sk). lra.
-        * pose proof (Share (exp (- c))) as S1. rewrite Rmax_right in S1 by lra. unfold Rdiv in S1 |- *. lra. }
+        * pose proof (Share (exp (- c))) as S1. rewrite Rmax_right in S1 by lra.
+          unfold Rdiv in S1 |- *. lra. }
   eapply Rle_trans; [apply sum_le, Over|]. rewrite sum_scal, sum_plus, !sum_scal.
-  fold (counted (fun j => negb (hit j) && negb (sink j))) (counted (fun j => negb (hit j) && sink j)).
+  fold (counted (fun j => negb (hit j) && negb (sink j)))
+    (counted (fun j => negb (hit j) && sink j)).
   fold others_ sinks. right. unfold Rdiv. ring.
 Qed.
 
@@ -109,24 +115,30 @@ Proof.
   assert (Z : sinks * exp (S - h) <= z).
   { unfold sinks, counted, z. rewrite Rmult_comm, <- sum_scal. apply sum_le. intros j Hj.
     destruct (m j) eqn:M; cbn [andb]; [|lra]. rewrite (No j Hj M). cbn [negb andb].
-    destruct (sink j) eqn:Sk; [rewrite (Sinks j Hj M (No j Hj M) Sk); lra|pose proof (exp_pos (s j)); lra]. }
+    destruct (sink j) eqn:Sk; [rewrite (Sinks j Hj M (No j Hj M) Sk);
+      lra|pose proof (exp_pos (s j)); lra]. }
   assert (Zpos : 0 < z) by nra.
-  assert (U : sum (fun j => if m j then exp (s j) * v j else 0) n <= others_ * exp (- (c - h)) * exp (S - h)).
-  { unfold others_, counted. rewrite Rmult_assoc, Rmult_comm, <- sum_scal. apply sum_le. intros j Hj.
+  assert (U : sum (fun j => if m j then exp (s j) * v j else 0) n <= others_ * exp (- (c - h)) * exp
+    (S - h)).
+  { unfold others_, counted. rewrite Rmult_assoc, Rmult_comm, <- sum_scal. apply sum_le.
+    intros j Hj.
     destruct (m j) eqn:M; cbn [andb]; [|lra]. rewrite (No j Hj M). cbn [negb andb].
     destruct (sink j) eqn:Sk; cbn [negb]; [rewrite (V j Hj M Sk); lra|].
     pose proof (B j Hj M). pose proof (exp_pos (s j)). rewrite Rmult_1_r.
     apply Rle_trans with (exp (s j)); [nra|]. rewrite <- exp_plus. apply exp_le.
     pose proof (Others j Hj M (No j Hj M) Sk). lra. }
   assert (U0 : 0 <= sum (fun j => if m j then exp (s j) * v j else 0) n).
-  { apply sum_nonneg. intros j Hj. destruct (m j) eqn:M; [|lra]. pose proof (B j Hj M). pose proof (exp_pos (s j)). nra. }
+  { apply sum_nonneg. intros j Hj. destruct (m j) eqn:M; [|lra]. pose proof (B j Hj M).
+    pose proof (exp_pos (s j)). nra. }
   unfold soft. fold z. split; [apply Rmult_le_pos; [exact U0|left; apply Rinv_0_lt_compat, Zpos]|].
   apply Rmult_le_reg_r with (z * sinks); [nra|].
   replace (sum (fun j => if m j then exp (s j) * v j else 0) n / z * (z * sinks))
     with (sum (fun j => if m j then exp (s j) * v j else 0) n * sinks) by (field; lra).
-  replace (others_ * exp (- (c - h)) / sinks * (z * sinks)) with (others_ * exp (- (c - h)) * z) by (field; lra).
+  replace (others_ * exp (- (c - h)) / sinks * (z * sinks)) with (others_ * exp (- (c - h)) * z)
+    by (field; lra).
   pose proof (counted_nonneg (fun j => negb (hit j) && negb (sink j))) as O0. fold others_ in O0.
-  apply Rle_trans with (others_ * exp (- (c - h)) * exp (S - h) * sinks); [apply Rmult_le_compat_r; lra|].
+  apply Rle_trans with (others_ * exp (- (c - h)) * exp (S - h) * sinks);
+    [apply Rmult_le_compat_r; lra|].
   apply Rle_trans with (others_ * exp (- (c - h)) * (sinks * exp (S - h))); [right; ring|].
   apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|exact Z].
 Qed.
@@ -144,10 +156,12 @@ Definition match_score (j : nat) : R := if sink j then beta / 2 else if matches 
 Theorem match_found v lo hi : 1 <= hits n m matches ->
   (forall j, (j < n)%nat -> m j = true -> lo <= v j <= hi) ->
   Rabs (soft m match_score v n - mean n m matches v)
-  <= (hi - lo) * ((others_ n m matches sink * exp (- beta) + sinks n m matches sink * exp (- (beta / 2)))
+  <= (hi - lo)
+    * ((others_ n m matches sink * exp (- beta) + sinks n m matches sink * exp (- (beta / 2)))
                   / hits n m matches).
 Proof.
-  apply (selected_found n m matches sink match_score beta); unfold match_score; intros j Hj M H; intros.
+  apply (selected_found n m matches sink match_score beta); unfold match_score; intros j Hj M H;
+    intros.
   - destruct (sink j) eqn:Sk; [rewrite (Apart j Sk) in H; discriminate|]. rewrite H. reflexivity.
   - rewrite H0. lra.
   - rewrite H0, H. lra.
@@ -156,18 +170,22 @@ Qed.
 Theorem match_none v : hits n m matches = 0 -> 1 <= sinks n m matches sink ->
   (forall j, (j < n)%nat -> m j = true -> 0 <= v j <= 1) ->
   (forall j, (j < n)%nat -> m j = true -> sink j = true -> v j = 0) ->
-  0 <= soft m match_score v n <= others_ n m matches sink * exp (- (beta / 2)) / sinks n m matches sink.
+  0 <= soft m match_score v n <= others_ n m matches sink * exp (- (beta / 2)) / sinks n m matches
+    sink.
 Proof.
   intros F K B V. replace (- (beta / 2)) with (- (beta - beta / 2)) by lra.
-  apply (selected_none n m matches sink match_score beta); try assumption; unfold match_score; intros j Hj M H; intros.
+  apply (selected_none n m matches sink match_score beta); try assumption; unfold match_score;
+    intros j Hj M H; intros.
   - rewrite H0. lra.
   - rewrite H0, H. lra.
 Qed.
 End Match.
 
 (* β >= 2 ln(64N) keeps both small, for at most N positions and two sinks. *)
-Theorem match_law beta N others sinks : 1 <= N -> 2 * ln (64 * N) <= beta -> 0 <= others <= N -> sinks <= 2 ->
-  others * exp (- beta) + sinks * exp (- (beta / 2)) <= 1 / 31 /\ others * exp (- (beta / 2)) <= 1 / 64.
+Theorem match_law beta N others sinks : 1 <= N -> 2 * ln (64 * N) <= beta -> 0 <= others <= N ->
+  sinks <= 2 ->
+  others * exp (- beta) + sinks * exp (- (beta / 2)) <= 1 / 31 /\
+    others * exp (- (beta / 2)) <= 1 / 64.
 Proof.
   intros HN Hb O K. set (u := exp (- (beta / 2))). assert (U0 : 0 < u) by apply exp_pos.
   assert (U : u <= / (64 * N)).

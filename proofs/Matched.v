@@ -55,7 +55,8 @@ Qed.
 
 Lemma since_never f g i : (forall j, 1 <= j <= i -> g j = false) -> sinceb f g i = false.
 Proof.
-  induction i as [|i IH]; intros H; [reflexivity|]. rewrite sinceb_step, IH by (intros; apply H; lia).
+  induction i as [|i IH]; intros H; [reflexivity|].
+  rewrite sinceb_step, IH by (intros; apply H; lia).
   rewrite H by lia. apply andb_false_r.
 Qed.
 
@@ -110,7 +111,8 @@ Lemma signal3_sound a i e : 1 <= i <= n -> true_of i a e ->
   forall fuel s b, signal3 p a fuel e s = Some b -> bit v s i = b.
 Proof.
   intros Hi [Ta Te]. induction fuel as [|fuel IH]; intros s b H; cbn [signal3] in H;
-    destruct (Lowering.known e s) as [c|] eqn:K; try (injection H as <-; apply Te, K); try discriminate.
+    destruct (Lowering.known e s) as [c|] eqn:K; try (injection H as <-; apply Te, K);
+      try discriminate.
   destruct (nth_error p s) as [g|] eqn:E; [|discriminate]. pose proof (Hv s g E i Hi) as M.
   destruct g; try discriminate; cbn [means] in M; rewrite M.
   - destruct a as [c|]; [|discriminate]. injection H as <-. rewrite (Ta c eq_refl). reflexivity.
@@ -118,7 +120,8 @@ Proof.
     + congruence.
     + eapply and3_sound; [| |exact H].
       * intros c Hc. unfold lit3 in Hc. unfold lit. destruct (of x) as [t|]; [|congruence].
-        destruct (signal3 p a fuel e t) as [d|] eqn:Ed; [|discriminate]. rewrite (IH t d Ed). congruence.
+        destruct (signal3 p a fuel e t) as [d|] eqn:Ed; [|discriminate]. rewrite (IH t d Ed).
+        congruence.
       * exact IHl.
   - unfold xor3 in H. destruct (signal3 p a fuel e l) as [x|] eqn:El; [|discriminate].
     destruct (signal3 p a fuel e r) as [y|] eqn:Er; [|discriminate].
@@ -132,7 +135,8 @@ Proof.
   - congruence.
   - destruct a as [c|]; [|discriminate]. rewrite <- (proj1 T c eq_refl). congruence.
   - apply (signal3_sound a i e Hi T (length p)), H.
-  - destruct (expression3 p a e x) as [c|]; [|discriminate]. cbn in H. rewrite (IHx c eq_refl). congruence.
+  - destruct (expression3 p a e x) as [c|]; [|discriminate]. cbn in H. rewrite (IHx c eq_refl).
+    congruence.
   - eapply and3_sound; [| |exact H]; assumption.
   - unfold xor3 in H. destruct (expression3 p a e x1) as [c|]; [|discriminate].
     destruct (expression3 p a e x2) as [d|]; [|discriminate].
@@ -152,11 +156,16 @@ Proof.
   intros Hi. induction vars as [|s vars IH]; intros e x y T H; cbn [same] in H.
   - destruct (expression3 p a e x) as [b|] eqn:Ex; [destruct (expression3 p a e y) as [c|] eqn:Ey|].
     + rewrite (expression3_sound a i e Hi T x b Ex), (expression3_sound a i e Hi T y c Ey).
-      destruct (Bool.eqb b c) eqn:Q; [apply eqb_prop, Q|]. destruct (no_facts facts); [discriminate|].
-      destruct (excluded p facts a e) eqn:X; [|discriminate]. destruct (excluded_sound a i e Hi T X).
-    + destruct (excluded p facts a e) eqn:X; [|discriminate]. destruct (excluded_sound a i e Hi T X).
-    + destruct (excluded p facts a e) eqn:X; [|discriminate]. destruct (excluded_sound a i e Hi T X).
-  - assert (Split : same p facts a vars ((s, true) :: e) x y && same p facts a vars ((s, false) :: e) x y = true ->
+      destruct (Bool.eqb b c) eqn:Q; [apply eqb_prop, Q|]. destruct (no_facts facts);
+        [discriminate|].
+      destruct (excluded p facts a e) eqn:X; [|discriminate].
+      destruct (excluded_sound a i e Hi T X).
+    + destruct (excluded p facts a e) eqn:X; [|discriminate].
+      destruct (excluded_sound a i e Hi T X).
+    + destruct (excluded p facts a e) eqn:X; [|discriminate].
+      destruct (excluded_sound a i e Hi T X).
+  - assert (Split : same p facts a vars ((s, true) :: e) x y && same p facts a vars
+      ((s, false) :: e) x y = true ->
                     holds x i = holds y i).
     { intros H'. apply andb_true_iff in H' as [H1 H2]. destruct (bit v s i) eqn:Bs.
       - apply (IH ((s, true) :: e)); [|exact H1]. split; [apply T|]. intros t d K. cbn in K.
@@ -168,9 +177,12 @@ Proof.
       * rewrite (expression3_sound a i e Hi T x b Ex), (expression3_sound a i e Hi T y c Ey).
         apply eqb_prop, Q.
       * destruct (no_facts facts); [discriminate|].
-        destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split, H].
-    + destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split, H].
-    + destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split, H].
+        destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split,
+          H].
+    + destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split,
+        H].
+    + destruct (excluded p facts a e) eqn:X; [destruct (excluded_sound a i e Hi T X)|apply Split,
+        H].
 Qed.
 
 Lemma equal_sound x y : equal p alphabet facts x y = true ->
@@ -178,7 +190,8 @@ Lemma equal_sound x y : equal p alphabet facts x y = true ->
 Proof.
   intros H i Hi. unfold equal in H.
   destruct (same p facts None _ [] x y) eqn:S0.
-  - apply (same_sound None i Hi _ [] x y) in S0; [exact S0|]. split; [discriminate|cbn; discriminate].
+  - apply (same_sound None i Hi _ [] x y) in S0; [exact S0|].
+    split; [discriminate|cbn; discriminate].
   - rewrite forallb_forall in H. specialize (H (symbol w i)).
     apply (same_sound (Some (symbol w i)) i Hi _ [] x y) in H; [exact H| |].
     + split; [congruence|cbn; discriminate].
@@ -210,7 +223,8 @@ Proof.
     cbn [holds]. rewrite M. symmetry. apply since_latest_bits; intros j Hj; unfold seen;
       pose proof (pos_range d j i Hi Hj) as Pj; rewrite <- ?HF, <- ?HG by exact Pj.
     + rewrite (equal_sound _ _ Cg _ Pj). cbn [holds]. rewrite !literal_holds. reflexivity.
-    + pose proof (equal_sound _ _ Cb _ Pj) as Q. cbn [holds] in Q. rewrite literal_holds in Q. exact Q.
+    + pose proof (equal_sound _ _ Cb _ Pj) as Q. cbn [holds] in Q. rewrite literal_holds in Q.
+      exact Q.
   - match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. rewrite since_here.
     + unfold seen. rewrite pos_pos by exact Hi. apply HG, Hi.
@@ -219,14 +233,16 @@ Proof.
       rewrite <- HF, <- HG by exact Pj. exact (equal_sound _ _ C _ Pj).
   - match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. symmetry. apply since_never. intros j Hj. unfold seen.
-    pose proof (pos_range d j i Hi Hj) as Pj. rewrite <- HG by exact Pj. exact (equal_sound _ _ C _ Pj).
+    pose proof (pos_range d j i Hi Hj) as Pj. rewrite <- HG by exact Pj.
+    exact (equal_sound _ _ C _ Pj).
 Qed.
 
 Lemma literal_eq x y : literal_eqb x y = true -> y = x.
 Proof.
   unfold literal_eqb. destruct x as [s a], y as [t b]. cbn [of plain]. intros H.
   apply andb_true_iff in H as [H P]. apply eqb_prop in P as ->.
-  destruct s as [s|], t as [t|]; try discriminate; [|reflexivity]. apply Nat.eqb_eq in H as ->. reflexivity.
+  destruct s as [s|], t as [t|]; try discriminate; [|reflexivity]. apply Nat.eqb_eq in H as ->.
+  reflexivity.
 Qed.
 
 (* the value of f one step further *)
@@ -251,12 +267,15 @@ Proof.
       rewrite Ms, Mt.
     + replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1); [reflexivity|].
       destruct d; unfold pos in *; lia.
-    + replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1) by (destruct d; unfold pos in *; lia).
+    + replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1)
+        by (destruct d; unfold pos in *; lia).
       replace (pos n d i - 1 - 1) with (pos n d i - 2) by lia.
       destruct (Nat.ltb_spec 2 (pos n d i)), (Nat.ltb_spec 1 (pos n d i - 1)); (reflexivity || lia).
-    + replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1) by (destruct d; unfold pos in *; lia).
+    + replace (pos n d (pos n d (pos n d i - 1))) with (pos n d i - 1)
+        by (destruct d; unfold pos in *; lia).
       replace (pos n d i - 1 - c) with (pos n d i - S c) by lia.
-      destruct (Nat.ltb_spec (S c) (pos n d i)), (Nat.ltb_spec c (pos n d i - 1)); (reflexivity || lia).
+      destruct (Nat.ltb_spec (S c) (pos n d i)), (Nat.ltb_spec c (pos n d i - 1));
+        (reflexivity || lia).
   - cbn [andb]. assert (P1 : pos n d i = 1) by (pose proof (pos_in d i Hi); lia).
     destruct g; destruct (nth_error p s) as [[]|] eqn:Es; try discriminate;
       rewrite ?andb_true_iff in B; repeat match goal with H : _ /\ _ = true |- _ => destruct H end;
@@ -289,7 +308,8 @@ Lemma step_matched d x h e F : match_step p alphabet inputs facts d x h = Some e
 Proof.
   intros E HF i Hi.
   assert (Seen : forall G, (forall j, 1 <= j <= n -> G j = F j) -> stepped d G i = stepped d F i).
-  { intros G EG. unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn. unfold seen.
+  { intros G EG. unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn.
+    unfold seen.
     apply EG, (pos_range d _ i Hi). lia. }
   destruct h; cbn [match_step] in E; try discriminate.
   - destruct (nth_error p s) as [[]|] eqn:Es; try discriminate.
@@ -303,11 +323,13 @@ Proof.
       injection E as <-; rewrite !andb_true_iff in C.
     + destruct C as [Cb Cu]. cbn [holds]. rewrite (beyond_sound s t d Cb i Hi). apply Seen.
       intros j Hj. rewrite <- HF, (equal_sound _ _ Cu j Hj) by exact Hj. reflexivity.
-    + destruct C as [[Cb Cu] Ce]. cbn [holds]. rewrite (beyond_sound s t d Cb i Hi), (edge_sound _ _ Ce i Hi).
+    + destruct C as [[Cb Cu] Ce]. cbn [holds]. rewrite (beyond_sound s t d Cb i Hi),
+        (edge_sound _ _ Ce i Hi).
       unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn. unfold seen.
       rewrite <- HF, (equal_sound _ _ Cu) by (apply (pos_range d _ i Hi); lia). reflexivity.
   - match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
-    injection E as <-. unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn. unfold seen.
+    injection E as <-. unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn.
+    unfold seen.
     rewrite <- HF, (equal_sound _ _ C) by (apply (pos_range d _ i Hi); lia). reflexivity.
   - match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. rewrite !andb_true_iff in C. destruct C as [Cu Ce]. cbn [holds].
@@ -326,7 +348,10 @@ Definition linear_value (l : linear) (i : nat) : Z :=
   (counted_sum (counts l) i + at_i l * Z.of_nat i + at_n l * Z.of_nat n + add l)%Z.
 
 Lemma sum_app l m i : counted_sum (l ++ m) i = (counted_sum l i + counted_sum m i)%Z.
-Proof. induction l as [|c l IH]; [reflexivity|]. cbn [app counted_sum fold_right]. fold (counted_sum (l ++ m) i). rewrite IH. unfold counted_sum. lia. Qed.
+Proof.
+  induction l as [|c l IH]; [reflexivity|]. cbn [app counted_sum fold_right].
+  fold (counted_sum (l ++ m) i). rewrite IH. unfold counted_sum. lia.
+Qed.
 
 Lemma value_plus l m i : linear_value (plus l m) i = (linear_value l i + linear_value m i)%Z.
 Proof. unfold linear_value, plus. cbn [counts at_i at_n add]. rewrite sum_app. lia. Qed.
@@ -337,22 +362,30 @@ Proof.
   assert (E : counted_sum (map (fun c => (fst c, (d * snd c)%Z)) (counts l)) i
               = (d * counted_sum (counts l) i)%Z).
   { induction (counts l) as [|c m IH]; [cbn; lia|]. cbn [map counted_sum fold_right fst snd].
-    fold (counted_sum (map (fun c => (fst c, (d * snd c)%Z)) m) i). fold (counted_sum m i). rewrite IH. lia. }
+    fold (counted_sum (map (fun c => (fst c, (d * snd c)%Z)) m) i). fold (counted_sum m i).
+    rewrite IH. lia. }
   rewrite E. lia.
 Qed.
 
 Lemma span_size r i : 1 <= i <= n -> Z.of_nat (length (span r n i)) =
-  match r with Before => Z.of_nat i | After => Z.of_nat n - Z.of_nat i + 1 | All => Z.of_nat n end%Z.
+  match r with Before => Z.of_nat i | After => Z.of_nat n - Z.of_nat i + 1
+    | All => Z.of_nat n end%Z.
 Proof. intros Hi. destruct r; unfold span; rewrite seq_length; lia. Qed.
 
 Lemma size_value r a i : 1 <= i <= n ->
   linear_value (size_of r a) i = (a * Z.of_nat (length (span r n i)))%Z.
-Proof. intros Hi. rewrite span_size by exact Hi. destruct r; unfold linear_value; cbn [size_of counts at_i at_n add counted_sum fold_right]; lia. Qed.
+Proof.
+  intros Hi. rewrite span_size by exact Hi. destruct r; unfold linear_value;
+    cbn [size_of counts at_i at_n add counted_sum fold_right]; lia.
+Qed.
 
 Lemma filter_negb (f : nat -> bool) l :
   Z.of_nat (length (filter (fun j => negb (f j)) l))
   = (Z.of_nat (length l) - Z.of_nat (length (filter f l)))%Z.
-Proof. induction l as [|a l IH]; [reflexivity|]. cbn [filter length]. destruct (f a); cbn [negb length]; lia. Qed.
+Proof.
+  induction l as [|a l IH]; [reflexivity|]. cbn [filter length]. destruct (f a); cbn [negb length];
+    lia.
+Qed.
 
 Lemma counted_value r a x i : 1 <= i <= n ->
   linear_value (counted r a x) i = (a * number r (lit v x) i)%Z.
@@ -385,12 +418,14 @@ Proof.
   destruct (range_eqb r r' && Nat.eqb s s') eqn:E.
   - apply andb_true_iff in E as [E1 E2]. apply range_eq in E1. apply Nat.eqb_eq in E2. subst.
     cbn [counted_sum fold_right fst snd]. lia.
-  - cbn [counted_sum fold_right fst snd]. fold (counted_sum (merge r s a l) i). fold (counted_sum l i). lia.
+  - cbn [counted_sum fold_right fst snd]. fold (counted_sum (merge r s a l) i).
+    fold (counted_sum l i). lia.
 Qed.
 
 Lemma merged_value l i : counted_sum (merged l) i = counted_sum l i.
 Proof.
-  induction l as [|[[r s] a] l IH]; [reflexivity|]. cbn [merged fold_right fst snd]. fold (merged l).
+  induction l as [|[[r s] a] l IH]; [reflexivity|]. cbn [merged fold_right fst snd].
+  fold (merged l).
   rewrite merge_value, IH. reflexivity.
 Qed.
 
@@ -406,7 +441,8 @@ Qed.
 
 Lemma sum_terms ts l :
   sum_over (weigh v ts) l
-  = fold_right (fun t a => (fst t * Z.of_nat (length (filter (lit v (Lit (snd t) true)) l)) + a)%Z) 0%Z ts.
+  = fold_right (fun t a => (fst t * Z.of_nat (length (filter (lit v (Lit (snd t) true)) l)) + a)%Z)
+    0%Z ts.
 Proof.
   induction ts as [|t ts IH].
   - induction l as [|j l IHl]; [reflexivity|]. exact IHl.
@@ -446,10 +482,12 @@ Proof.
   intros Hi.
   assert (V : linear_value l i
     = (counted_sum (merged (counts l)) i + linear_value (Linear [] (at_i l) (at_n l) (add l)) i)%Z).
-  { unfold linear_value. cbn [counts at_i at_n add counted_sum fold_right]. rewrite merged_value. lia. }
+  { unfold linear_value. cbn [counts at_i at_n add counted_sum fold_right]. rewrite merged_value.
+    lia. }
   rewrite V. clear V. unfold extreme. generalize (Linear [] (at_i l) (at_n l) (add l)). intros z.
   assert (B : forall r f, (0 <= number r f i <= Z.of_nat (length (span r n i)))%Z).
-  { intros r f. unfold number. enough (length (filter f (span r n i)) <= length (span r n i)) by lia.
+  { intros r f. unfold number. enough (length (filter f (span r n i)) <= length (span r n i))
+      by lia.
     induction (span r n i) as [|a m IHm]; [reflexivity|]. cbn. destruct (f a); cbn; lia. }
   induction (merged (counts l)) as [|c m IH]; [destruct g; cbn [counted_sum fold_right]; lia|].
   cbn [counted_sum fold_right]. fold (counted_sum m i).
@@ -473,7 +511,8 @@ Proof.
   - destruct (nth_error p s) as [[]|] eqn:Es; try discriminate.
     set (m := plus (mean_of p past) (plus (mean_of p future) (plus (mean_of p total)
       (Linear [] position length 0)))) in *.
-    destruct (Z.ltb 0 d && averaged p past && averaged p future && averaged p total) eqn:Ok; [|discriminate].
+    destruct (Z.ltb 0 d && averaged p past && averaged p future && averaged p total) eqn:Ok;
+      [|discriminate].
     rewrite !andb_true_iff in Ok. destruct Ok as [[[D A1] A2] A3]. apply Z.ltb_lt in D.
     assert (V : linear_value m i = (sum_of v past i + sum_of v future i + sum_of v total i
                                     + position * Z.of_nat i + length * Z.of_nat n)%Z).
@@ -511,12 +550,14 @@ Proof.
     + apply Z.leb_le in C1, C2, C3. apply Z.leb_le. pose proof (extreme_value false l i Hi) as X.
       cbn iota in X. revert X C1 C2 C3. unfold linear_value at 1. rewrite extreme_counts.
       cbn [counted_sum fold_right]. generalize (extreme false l). intros m X C1 C2 C3.
-      assert (0 <= (at_i m + at_n m) * (Z.of_nat i - 1) + at_n m * (Z.of_nat n - Z.of_nat i))%Z by nia. lia.
+      assert (0 <= (at_i m + at_n m) * (Z.of_nat i - 1) + at_n m * (Z.of_nat n - Z.of_nat i))%Z
+        by nia. lia.
     + apply Z.leb_le in C1, C2. apply Z.ltb_lt in C3. apply Z.leb_gt.
       pose proof (extreme_value true l i Hi) as X.
       cbn iota in X. revert X C1 C2 C3. unfold linear_value at 2. rewrite extreme_counts.
       cbn [counted_sum fold_right]. generalize (extreme true l). intros m X C1 C2 C3.
-      assert ((at_i m + at_n m) * (Z.of_nat i - 1) + at_n m * (Z.of_nat n - Z.of_nat i) <= 0)%Z by nia. lia.
+      assert ((at_i m + at_n m) * (Z.of_nat i - 1) + at_n m * (Z.of_nat n - Z.of_nat i) <= 0)%Z
+        by nia. lia.
 Qed.
 
 (** * The walk *)
@@ -527,21 +568,24 @@ Notation translate_term := (translate_term p alphabet inputs facts propositional
 Lemma next_spec {X} hs (f : hint -> option X) x hs' : next hs f = Some (x, hs') ->
   exists h, f h = Some x.
 Proof.
-  unfold next. destruct hs as [|h hs]; [discriminate|]. destruct (f h) as [y|] eqn:E; [|discriminate].
+  unfold next. destruct hs as [|h hs]; [discriminate|]. destruct (f h) as [y|] eqn:E;
+    [|discriminate].
   intros H. exists h. congruence.
 Qed.
 
 Lemma filter_range (f g : nat -> bool) r i : 1 <= i <= n ->
   (forall j, 1 <= j <= n -> f j = g j) -> filter f (span r n i) = filter g (span r n i).
 Proof.
-  intros Hi H. apply filter_ext_in. intros j I. apply H. destruct r; unfold span in I; apply in_seq in I; lia.
+  intros Hi H. apply filter_ext_in. intros j I. apply H. destruct r; unfold span in I;
+    apply in_seq in I; lia.
 Qed.
 
 Lemma input_matched hs x e hs' : next hs (match_input p inputs x) = Some (e, hs') ->
   forall i, 1 <= i <= n -> holds e i = known n W q x i.
 Proof.
   intros E i Hi. apply next_spec in E as (h & E). destruct h; cbn in E; try discriminate.
-  destruct (is_input p inputs s x) eqn:I; [|discriminate]. injection E as <-. exact (input_sound s x I i Hi).
+  destruct (is_input p inputs s x) eqn:I; [|discriminate]. injection E as <-.
+  exact (input_sound s x I i Hi).
 Qed.
 
 Lemma step_next d hs x e hs' F : next hs (match_step p alphabet inputs facts d x) = Some (e, hs') ->
@@ -555,7 +599,8 @@ Proof.
   destruct (Nat.ltb_spec 1 (S n - i)), (Nat.ltb_spec i n); (reflexivity || lia).
 Qed.
 
-Lemma since_next d hs x y e hs' F G : next hs (match_since p alphabet facts d x y) = Some (e, hs') ->
+Lemma since_next d hs x y e hs' F G :
+  next hs (match_since p alphabet facts d x y) = Some (e, hs') ->
   (forall i, 1 <= i <= n -> holds x i = F i) -> (forall i, 1 <= i <= n -> holds y i = G i) ->
   forall i, 1 <= i <= n -> holds e i =
     match d with Past => sinceb F G i | Future => untilb n F G i end.
@@ -574,8 +619,10 @@ Lemma count_next r hs x l hs' F : next hs (match_count p alphabet facts r x) = S
   forall i, 1 <= i <= n -> linear_value l i = count F (span r n i).
 Proof.
   intros E HF i Hi. apply next_spec in E as (h & E). destruct h; cbn in E; try discriminate.
-  destruct (equal p alphabet facts x (literal_expression x0)) eqn:Q; [|discriminate]. injection E as <-.
-  rewrite counted_value by exact Hi. unfold number, count. rewrite (filter_range (lit v x0) F); [lia|exact Hi|].
+  destruct (equal p alphabet facts x (literal_expression x0)) eqn:Q; [|discriminate].
+  injection E as <-.
+  rewrite counted_value by exact Hi. unfold number, count. rewrite (filter_range (lit v x0) F);
+    [lia|exact Hi|].
   intros j Hj. rewrite <- HF, (equal_sound _ _ Q j Hj), literal_holds by exact Hj. reflexivity.
 Qed.
 
@@ -629,85 +676,116 @@ Proof.
   - intros c hs x hs' E i Hi. cbn [Matching.translate] in E. destruct propositional eqn:Pr.
     + exact (input_matched _ _ _ _ E i Hi).
     + injection E as <- <-. cbn [holds]. symmetry. apply Hsymbols; [reflexivity|exact Hi].
-  - intros b hs x hs' E i Hi. cbn [Matching.translate] in E. injection E as <- <-. destruct b; reflexivity.
+  - intros b hs x hs' E i Hi. cbn [Matching.translate] in E. injection E as <- <-.
+    destruct b; reflexivity.
   - intros hs x hs' E i Hi. exact (input_matched _ _ _ _ E i Hi).
   - intros hs x hs' E i Hi. exact (input_matched _ _ _ _ E i Hi).
   - intros m r hs x hs' E i Hi. cbn [Matching.translate] in E. destruct (N.eqb_spec m 1) as [->|].
-    + injection E as <- <-. cbn [Surface.sat]. rewrite N.mod_1_r, (N.eqb_sym 0). destruct (N.eqb r 0); reflexivity.
+    + injection E as <- <-. cbn [Surface.sat]. rewrite N.mod_1_r, (N.eqb_sym 0).
+      destruct (N.eqb r 0); reflexivity.
     + exact (input_matched _ _ _ _ E i Hi).
   - intros c hs x hs' E i Hi. exact (input_matched _ _ _ _ E i Hi).
   - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. injection E as <- <-.
     cbn [holds Surface.sat]. rewrite (IHf _ _ _ D i Hi). reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite (IHf _ _ _ D i Hi), (IHg _ _ _ D0 i Hi). reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat either]. rewrite (IHf _ _ _ D i Hi), (IHg _ _ _ D0 i Hi).
     destruct (sat f i), (sat g i); reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite (IHf _ _ _ D i Hi), (IHg _ _ _ D0 i Hi). reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite (IHf _ _ _ D i Hi), (IHg _ _ _ D0 i Hi).
     destruct (sat f i), (sat g i); reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite (IHf _ _ _ D i Hi), (IHg _ _ _ D0 i Hi).
     destruct (sat f i), (sat g i); reflexivity.
   - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E.
     exact (step_next Past _ _ _ _ (sat f) E (IHf _ _ _ D) i Hi).
-  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
-    cbn [holds Surface.sat]. rewrite (step_next Past _ _ _ _ (fun j => negb (sat f j)) D0); [|..|exact Hi].
+  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
+    cbn [holds Surface.sat]. rewrite (step_next Past _ _ _ _ (fun j => negb (sat f j)) D0);
+      [|..|exact Hi].
     + rewrite negb_andb, negb_involutive, <- Nat.leb_antisym. reflexivity.
     + intros j Hj. cbn [holds]. rewrite (IHf _ _ _ D j Hj). reflexivity.
   - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E.
     exact (step_next Future _ _ _ _ (sat f) E (IHf _ _ _ D) i Hi).
-  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
-    cbn [holds Surface.sat]. rewrite (step_next Future _ _ _ _ (fun j => negb (sat f j)) D0); [|..|exact Hi].
+  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
+    cbn [holds Surface.sat]. rewrite (step_next Future _ _ _ _ (fun j => negb (sat f j)) D0);
+      [|..|exact Hi].
     + rewrite negb_andb, negb_involutive, <- Nat.leb_antisym. reflexivity.
     + intros j Hj. cbn [holds]. rewrite (IHf _ _ _ D j Hj). reflexivity.
-  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. cbn [Surface.sat]. rewrite <- once_sat.
-    exact (since_next Past _ _ _ _ _ (fun _ => true) (sat f) E (fun j _ => eq_refl) (IHf _ _ _ D) i Hi).
-  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. cbn [Surface.sat].
+    rewrite <- once_sat.
+    exact (since_next Past _ _ _ _ _ (fun _ => true) (sat f) E (fun j _ => eq_refl) (IHf _ _ _ D) i
+      Hi).
+  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite <- not_existsb, <- once_sat. f_equal.
-    refine (since_next Past _ _ _ _ _ (fun _ => true) (fun j => negb (sat f j)) D0 (fun j _ => eq_refl) _ i Hi).
+    refine (since_next Past _ _ _ _ _ (fun _ => true) (fun j => negb (sat f j)) D0 (fun j _ =>
+      eq_refl) _ i Hi).
     intros j Hj. cbn [holds]. rewrite (IHf _ _ _ D j Hj). reflexivity.
   - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. cbn [Surface.sat].
     rewrite <- eventually_sat.
-    exact (since_next Future _ _ _ _ _ (fun _ => true) (sat f) E (fun j _ => eq_refl) (IHf _ _ _ D) i Hi).
-  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. injection E as <- <-.
+    exact (since_next Future _ _ _ _ _ (fun _ => true) (sat f) E (fun j _ => eq_refl) (IHf _ _ _ D)
+      i Hi).
+  - intros f IHf hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite <- not_existsb, <- eventually_sat. f_equal.
-    refine (since_next Future _ _ _ _ _ (fun _ => true) (fun j => negb (sat f j)) D0 (fun j _ => eq_refl) _ i Hi).
+    refine (since_next Future _ _ _ _ _ (fun _ => true) (fun j => negb (sat f j)) D0 (fun j _ =>
+      eq_refl) _ i Hi).
     intros j Hj. cbn [holds]. rewrite (IHf _ _ _ D j Hj). reflexivity.
   - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
     exact (since_next Past _ _ _ _ _ (sat f) (sat g) E (IHf _ _ _ D) (IHg _ _ _ D0) i Hi).
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. f_equal.
-    refine (since_next Past _ _ _ _ _ (fun j => negb (sat f j)) (fun j => negb (sat g j)) D1 _ _ i Hi);
+    refine (since_next Past _ _ _ _ _ (fun j => negb (sat f j)) (fun j => negb (sat g j)) D1 _ _ i
+      Hi);
       intros j Hj; cbn [holds]; rewrite ?(IHf _ _ _ D j Hj), ?(IHg _ _ _ D0 j Hj); reflexivity.
   - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
     exact (since_next Future _ _ _ _ _ (sat f) (sat g) E (IHf _ _ _ D) (IHg _ _ _ D0) i Hi).
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. f_equal.
-    refine (since_next Future _ _ _ _ _ (fun j => negb (sat f j)) (fun j => negb (sat g j)) D1 _ _ i Hi);
+    refine (since_next Future _ _ _ _ _ (fun j => negb (sat f j)) (fun j => negb (sat g j)) D1 _ _ i
+      Hi);
       intros j Hj; cbn [holds]; rewrite ?(IHf _ _ _ D j Hj), ?(IHg _ _ _ D0 j Hj); reflexivity.
-  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E. injection E as <- <-.
+  - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E. walk E.
+    injection E as <- <-.
     cbn [holds Surface.sat]. rewrite weak_until. f_equal.
-    refine (since_next Future _ _ _ _ _ (fun j => negb (sat g j)) (fun j => negb (sat f j) && negb (sat g j)) D1 _ _ i Hi);
+    refine (since_next Future _ _ _ _ _ (fun j => negb (sat g j)) (fun j =>
+      negb (sat f j) && negb (sat g j)) D1 _ _ i Hi);
       intros j Hj; cbn [holds]; rewrite ?(IHf _ _ _ D j Hj), ?(IHg _ _ _ D0 j Hj); reflexivity.
   - intros f IHf g IHg hs x hs' E i Hi. cbn [Matching.translate] in E. walk E. walk E.
-    refine (since_next Future _ _ _ _ _ (sat g) (fun j => sat f j && sat g j) E (IHg _ _ _ D0) _ i Hi).
+    refine (since_next Future _ _ _ _ _ (sat g) (fun j => sat f j && sat g j) E (IHg _ _ _ D0) _ i
+      Hi).
     intros j Hj. cbn [holds]. rewrite (IHf _ _ _ D j Hj), (IHg _ _ _ D0 j Hj). reflexivity.
-  - intros t IHt r u IHu hs x hs' E i Hi. rewrite compare_equations in E. walk E. walk E. cbv zeta in E.
+  - intros t IHt r u IHu hs x hs' E i Hi. rewrite compare_equations in E. walk E. walk E.
+    cbv zeta in E.
     change (sat (Compare t r u) i) with (compare r (value n W q t i) (value n W q u i)).
     rewrite <- (IHt _ _ _ D i Hi), <- (IHu _ _ _ D0 i Hi).
-    assert (V : linear_value (plus x0 (times (-1) x1)) i = (linear_value x0 i - linear_value x1 i)%Z)
+    assert (V : linear_value (plus x0 (times (-1) x1)) i
+      = (linear_value x0 i - linear_value x1 i)%Z)
       by (rewrite value_plus, value_times; lia).
-    generalize dependent (linear_value x0 i). generalize dependent (linear_value x1 i). intros b a V.
+    generalize dependent (linear_value x0 i). generalize dependent (linear_value x1 i).
+    intros b a V.
     destruct r; cbn [compare]; repeat walk E; try (injection E as <- <-); cbn [holds];
-      repeat match goal with H : next _ _ = Some _ |- _ => apply comparison_next with (i := i) in H; [|exact Hi] end;
+      repeat match goal with H : next _ _ = Some _ |- _ => apply comparison_next with (i := i) in H;
+        [|exact Hi] end;
       repeat match goal with H : holds _ i = _ |- _ => rewrite H; clear H end; rewrite ?V.
     + destruct (Z.leb_spec 0 (a - b)), (Z.ltb_spec a b); (reflexivity || lia).
     + destruct (Z.leb_spec 1 (a - b)), (Z.leb_spec a b); (reflexivity || lia).
-    + destruct (Z.leb_spec 0 (a - b)), (Z.leb_spec 1 (a - b)), (Z.eqb_spec a b); (reflexivity || lia).
-    + destruct (Z.leb_spec 0 (a - b)), (Z.leb_spec 1 (a - b)), (Z.eqb_spec a b); (reflexivity || lia).
+    + destruct (Z.leb_spec 0 (a - b)), (Z.leb_spec 1 (a - b)), (Z.eqb_spec a b);
+        (reflexivity || lia).
+    + destruct (Z.leb_spec 0 (a - b)), (Z.leb_spec 1 (a - b)), (Z.eqb_spec a b);
+        (reflexivity || lia).
     + destruct (Z.leb_spec 0 (a - b)), (Z.leb_spec b a); (reflexivity || lia).
     + destruct (Z.leb_spec 1 (a - b)), (Z.ltb_spec b a); (reflexivity || lia).
   - intros k hs l hs' E i Hi. cbn [Matching.translate_term] in E. injection E as <- <-. reflexivity.
@@ -718,7 +796,8 @@ Proof.
   - intros f IHf hs l hs' E i Hi.
     assert (C : exists y h, translate f hs = Some (y, h) /\
       next h (match_count p alphabet facts Before y) = Some (l, hs')).
-    { change (match translate f hs with Some (y, h) => next h (match_count p alphabet facts Before y)
+    { change (match translate f hs with Some (y, h) =>
+        next h (match_count p alphabet facts Before y)
               | None => None end = Some (l, hs')) in E.
       destruct (translate f hs) as [[y h]|]; [eauto|discriminate]. }
     destruct C as (y & h & D & E'). exact (count_next Before _ _ _ _ (sat f) E' (IHf _ _ _ D) i Hi).
@@ -736,11 +815,14 @@ Proof.
               | None => None end = Some (l, hs')) in E.
       destruct (translate f hs) as [[y h]|]; [eauto|discriminate]. }
     destruct C as (y & h & D & E'). exact (count_next All _ _ _ _ (sat f) E' (IHf _ _ _ D) i Hi).
-  - intros k t IHt hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E. injection E as <- <-.
+  - intros k t IHt hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E.
+    injection E as <- <-.
     rewrite value_times, (IHt _ _ _ D i Hi). reflexivity.
-  - intros t IHt u IHu hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E. walk E. injection E as <- <-.
+  - intros t IHt u IHu hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E. walk E.
+    injection E as <- <-.
     rewrite value_plus, (IHt _ _ _ D i Hi), (IHu _ _ _ D0 i Hi). reflexivity.
-  - intros t IHt u IHu hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E. walk E. injection E as <- <-.
+  - intros t IHt u IHu hs l hs' E i Hi. cbn [Matching.translate_term] in E. walk E. walk E.
+    injection E as <- <-.
     rewrite value_plus, value_times, (IHt _ _ _ D i Hi), (IHu _ _ _ D0 i Hi). cbn [value]. lia.
 Qed.
 End Matched.

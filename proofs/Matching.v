@@ -114,7 +114,8 @@ Definition times (d : Z) (l : linear) : linear :=
 Definition nothing : linear := Linear [] 0 0 0.
 (* a times the number of positions of a range *)
 Definition size_of (r : range) (a : Z) : linear :=
-  match r with Before => Linear [] a 0 0 | After => Linear [] (- a) a a | All => Linear [] 0 a 0 end.
+  match r with Before => Linear [] a 0 0 | After => Linear [] (- a) a a
+    | All => Linear [] 0 a 0 end.
 (* a times the number of those at which a literal holds *)
 Definition counted (r : range) (a : Z) (x : literal) : linear :=
   match of x, plain x with
@@ -126,11 +127,13 @@ Definition counted (r : range) (a : Z) (x : literal) : linear :=
 
 Definition range_eqb (r s : range) : bool :=
   match r, s with Before, Before | After, After | All, All => true | _, _ => false end.
-Fixpoint merge (r : range) (s : nat) (a : Z) (l : list (range * nat * Z)) : list (range * nat * Z) :=
+Fixpoint merge (r : range) (s : nat) (a : Z) (l : list (range * nat * Z)) :
+  list (range * nat * Z) :=
   match l with
   | [] => [(r, s, a)]
   | (r', s', b) :: l =>
-      if range_eqb r r' && Nat.eqb s s' then (r, s, (a + b)%Z) :: l else (r', s', b) :: merge r s a l
+      if range_eqb r r' && Nat.eqb s s' then (r, s, (a + b)%Z) :: l
+        else (r', s', b) :: merge r s a l
   end.
 Definition merged (l : list (range * nat * Z)) : list (range * nat * Z) :=
   fold_right (fun c l => merge (fst (fst c)) (snd (fst c)) (snd c) l) [] l.
@@ -229,7 +232,8 @@ Definition match_step (d : direction) (f : expression) (h : hint) : option expre
   | _ => None
   end.
 
-(* Counts lie between 0 and the size of their range: so a form lies between two that count nothing. *)
+(* Counts lie between 0 and the size of their range: so a form lies between two that count
+   nothing. *)
 Definition extreme (greatest : bool) (l : linear) : linear :=
   fold_right (fun c m => if (if greatest then Z.ltb 0 (snd c) else Z.ltb (snd c) 0)
                          then plus (size_of (fst (fst c)) (snd c)) m else m)
@@ -253,7 +257,8 @@ Definition match_comparison (l : linear) (k : Z) (h : hint) : option expression 
               if vanishes (plus l (times d m)) && Z.eqb (threshold - add m) ((add l - k) / d + 1)
               then Some (Neg (Sig s)) else None
             else
-              if vanishes (plus l (times (- d) m)) && Z.eqb (threshold - add m) (- ((add l - k) / d))
+              if vanishes (plus l (times (- d) m)) && Z.eqb (threshold - add m)
+                (- ((add l - k) / d))
               then Some (Sig s) else None
           else None
       | _ => None
@@ -274,7 +279,8 @@ Definition match_count (r : range) (x : expression) (h : hint) : option linear :
 Variable propositional : bool.
 
 Definition next {X} (hs : list hint) (f : hint -> option X) : option (X * list hint) :=
-  match hs with [] => None | h :: hs => match f h with Some x => Some (x, hs) | None => None end end.
+  match hs with [] => None | h :: hs => match f h with Some x => Some (x, hs)
+    | None => None end end.
 Definition match_input (x : input) (h : hint) : option expression :=
   match h with Input s => if is_input s x then Some (Sig s) else None | _ => None end.
 Definition either (x y : expression) : expression := Neg (Both (Neg x) (Neg y)).
@@ -302,10 +308,12 @@ Fixpoint translate (f : surface) (hs : list hint) : option (expression * list hi
       '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_step Past (Neg x));; Some (Neg y, hs)
   | Tomorrow f => '(x, hs) <- translate f hs;; next hs (match_step Future x)
   | WeakTomorrow f =>
-      '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_step Future (Neg x));; Some (Neg y, hs)
+      '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_step Future (Neg x));;
+        Some (Neg y, hs)
   | Once f => '(x, hs) <- translate f hs;; next hs (match_since Past Yes x)
   | Historically f =>
-      '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_since Past Yes (Neg x));; Some (Neg y, hs)
+      '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_since Past Yes (Neg x));;
+        Some (Neg y, hs)
   | Eventually f => '(x, hs) <- translate f hs;; next hs (match_since Future Yes x)
   | Always f =>
       '(x, hs) <- translate f hs;; '(y, hs) <- next hs (match_since Future Yes (Neg x));;
@@ -347,8 +355,10 @@ with translate_term (t : Surface.term) (hs : list hint) : option (linear * list 
   | CountFuture f => '(x, hs) <- translate f hs;; next hs (match_count After x)
   | CountAll f => '(x, hs) <- translate f hs;; next hs (match_count All x)
   | Scale k t => '(l, hs) <- translate_term t hs;; Some (times k l, hs)
-  | Sum t u => '(l, hs) <- translate_term t hs;; '(m, hs) <- translate_term u hs;; Some (plus l m, hs)
+  | Sum t u => '(l, hs) <- translate_term t hs;; '(m, hs) <- translate_term u hs;;
+    Some (plus l m, hs)
   | Difference t u =>
-      '(l, hs) <- translate_term t hs;; '(m, hs) <- translate_term u hs;; Some (plus l (times (-1) m), hs)
+      '(l, hs) <- translate_term t hs;; '(m, hs) <- translate_term u hs;;
+        Some (plus l (times (-1) m), hs)
   end.
 End Matching.

@@ -1,6 +1,7 @@
 (** A model as a user holds it: the embedding matrix, position features by name, rational weights, a
     mask a head, the read-out. Its logits are computed from these alone. *)
-From Coq Require Import Reals Lra Lia Arith ZArith NArith QArith Qreals List Bool FunctionalExtensionality.
+From Coq Require Import Reals Lra Lia Arith ZArith NArith QArith Qreals List Bool
+  FunctionalExtensionality.
 From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Surface.
 From Softhat Require Transformer.
 Import ListNotations.
@@ -13,7 +14,8 @@ Inductive position_feature := Plain (f : feature) | Known (x : input).
 Record model := Model {
   symbols : nat;                                        (* how many, or how many propositions *)
   propositional : bool;                                 (* are words sequences of sets? *)
-  scales : bool;                                        (* are positions divided by P, scores multiplied? *)
+  scales : bool;
+    (* are positions divided by P, scores multiplied? *)
   ends : bool;                                          (* is there an <eos>? *)
   embedding : list form;                                (* a row for each symbol *)
   bos : form;                                           (* the row of <bos> *)
@@ -42,13 +44,15 @@ Definition position_value (f : position_feature) (j : nat) : R :=
 
 (* the sum of the rows of the symbols that hold at j; <bos> stands at 0, <eos> at n + 1 *)
 Definition token_value (j c : nat) : R :=
-  Transformer.lsum (fun a => b2R (inside n j && w j a) * Transformer.coef (real_form (nth a (embedding m) [])) c)
+  Transformer.lsum (fun a => b2R (inside n j && w j a) * Transformer.coef
+    (real_form (nth a (embedding m) [])) c)
     (seq 0 (symbols m))
   + b2R (Nat.eqb j 0) * Transformer.coef (real_form (bos m)) c
   + b2R (ends m && Nat.eqb j (S n)) * Transformer.coef (real_form (eos m)) c.
 Definition embedded : stream := fun j c =>
   token_value j c
-  + Transformer.lsum (fun f => position_value (fst f) j * Transformer.coef (real_form (snd f)) c) (features m).
+  + Transformer.lsum (fun f => position_value (fst f) j * Transformer.coef (real_form (snd f)) c)
+      (features m).
 
 (* the k-th output at position i *)
 Definition logit (k i : nat) : R :=
@@ -61,7 +65,8 @@ Theorem every_word m n (s : nat -> nat) : (forall i, (1 <= i <= n)%nat -> (s i <
   (exists P, scale_ok m n P) /\ over_alphabet m (fun i a => Nat.eqb (s i) a) n.
 Proof.
   intros S. split.
-  - exists (if scales m then INR n + 1 else 1). unfold scale_ok. destruct (scales m); [lra|reflexivity].
+  - exists (if scales m then INR n + 1 else 1). unfold scale_ok.
+    destruct (scales m); [lra|reflexivity].
   - intros _ i Hi. exists (s i). split; [exact (S i Hi)|reflexivity].
 Qed.
 
@@ -71,8 +76,10 @@ Definition entry (f : form) (c : nat) : Q :=
   fold_right (fun e s => if Nat.eqb c (fst e) then (snd e + s)%Q else s) 0%Q f.
 Lemma entry_coef f c : Q2R (entry f c) = Transformer.coef (real_form f) c.
 Proof.
-  induction f as [|[d a] f IH]; [unfold Q2R; cbn; lra|]. cbn [entry fold_right fst snd real_form map Transformer.coef].
-  fold (entry f c). fold (real_form f). destruct (Nat.eqb c d); [rewrite Q2R_plus|]; rewrite IH; lra.
+  induction f as [|[d a] f IH]; [unfold Q2R; cbn; lra|].
+  cbn [entry fold_right fst snd real_form map Transformer.coef].
+  fold (entry f c). fold (real_form f). destruct (Nat.eqb c d); [rewrite Q2R_plus|]; rewrite IH;
+    lra.
 Qed.
 
 Definition feature_eq (a b : feature) : {a = b} + {a <> b}.
@@ -89,17 +96,20 @@ Variables (m : model) (p : program) (inputs : list input).
 
 Definition is (a b : Q) : bool := Qeq_bool a b.
 Definition tokens_are (c : nat) (one : nat -> bool) : bool :=
-  forallb (fun a => is (entry (nth a (embedding m) []) c) (if one a then 1 else 0)) (seq 0 (symbols m))
+  forallb (fun a => is (entry (nth a (embedding m) []) c) (if one a then 1 else 0))
+    (seq 0 (symbols m))
   && is (entry (bos m) c) 0 && (if ends m then is (entry (eos m) c) 0 else true).
 Definition no_tokens (c : nat) : bool := tokens_are c (fun _ => false).
 Definition no_features (c : nat) : bool := forallb (fun f => is (entry (snd f) c) 0) (features m).
 (* exactly one column writes here, and it is this feature's *)
-Fixpoint one_feature (g : position_feature) (c : nat) (fs : list (position_feature * form)) : bool :=
+Fixpoint one_feature (g : position_feature) (c : nat) (fs : list (position_feature * form)) :
+  bool :=
   match fs with
   | [] => false
   | (f, col) :: fs =>
       if is (entry col c) 0 then one_feature g c fs
-      else position_feature_eqb f g && is (entry col c) 1 && forallb (fun f => is (entry (snd f) c) 0) fs
+      else position_feature_eqb f g && is (entry col c) 1 && forallb (fun f =>
+        is (entry (snd f) c) 0) fs
   end.
 
 (* a residue is the same bit whether a shift or the formula asks for it *)
@@ -107,7 +117,8 @@ Definition as_feature (c : nat) (f : feature) : bool :=
   no_tokens c &&
   (one_feature (Plain f) c (features m)
    || match f with
-      | Residue k r => Nat.ltb 0 k && one_feature (Known (InMod (N.of_nat k) (N.of_nat r))) c (features m)
+      | Residue k r => Nat.ltb 0 k && one_feature (Known (InMod (N.of_nat k) (N.of_nat r))) c
+        (features m)
       | _ => false
       end).
 
@@ -117,7 +128,8 @@ Definition coordinate_ok (c : nat) (k : content) : bool :=
   | Feature f => as_feature c f
   | Bit s =>
       match nth_error p s with
-      | Some (Token set) => negb (propositional m) && no_features c && tokens_are c (fun a => existsb (Nat.eqb a) set)
+      | Some (Token set) => negb (propositional m) && no_features c && tokens_are c (fun a =>
+        existsb (Nat.eqb a) set)
       | Some (Given k) =>
           match nth_error inputs k with
           | Some (InSymbol a) => Nat.ltb a (symbols m) && no_features c && tokens_are c (Nat.eqb a)
@@ -134,7 +146,8 @@ Fixpoint coordinates_ok (c : nat) (l : layout) : bool :=
   match l with [] => true | k :: l => coordinate_ok c k && coordinates_ok (S c) l end.
 Definition layout_ok (l : layout) : bool :=
   coordinates_ok 0 l
-  && forallb (within (length l)) (embedding m) && within (length l) (bos m) && within (length l) (eos m)
+  && forallb (within (length l)) (embedding m) && within (length l) (bos m) && within (length l)
+    (eos m)
   && forallb (fun f => within (length l) (snd f)) (features m).
 
 (** * If it is, the embedding is that of the program's layout *)
@@ -143,7 +156,8 @@ Variables (n : nat) (P : R) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> b
 
 (* the word as the program sees it *)
 Definition symbol_at (i : nat) : nat :=
-  match find (w i) (seq 0 (symbols m)) with Some a => if propositional m then 0%nat else a | None => 0%nat end.
+  match find (w i) (seq 0 (symbols m)) with Some a => if propositional m then 0%nat else a
+    | None => 0%nat end.
 Definition program_word : word := Word symbol_at
   (fun i k => match nth_error inputs k with Some x => known n w q x i | None => false end).
 
@@ -154,8 +168,10 @@ Lemma symbol_at_spec i : propositional m = false -> (1 <= i <= n)%nat ->
 Proof.
   intros Pr Hi. destruct (Hw Pr i Hi) as (a & La & Wa). unfold symbol_at.
   destruct (find (w i) (seq 0 (symbols m))) as [c|] eqn:F.
-  - apply find_some in F as [I T]. rewrite Pr. rewrite Wa in T. apply Nat.eqb_eq in T. subst c. split; assumption.
-  - pose proof (find_none _ _ F a ltac:(apply in_seq; lia)) as N. rewrite Wa, Nat.eqb_refl in N. discriminate.
+  - apply find_some in F as [I T]. rewrite Pr. rewrite Wa in T. apply Nat.eqb_eq in T. subst c.
+    split; assumption.
+  - pose proof (find_none _ _ F a ltac:(apply in_seq; lia)) as N. rewrite Wa, Nat.eqb_refl in N.
+    discriminate.
 Qed.
 
 Lemma is_real a b : is a b = true -> Q2R a = Q2R b.
@@ -186,19 +202,22 @@ Proof.
 Qed.
 
 Lemma no_features_value c fs : forallb (fun f => is (entry (snd f) c) 0) fs = true -> forall j,
-  Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef (real_form (snd f)) c) fs = 0.
+  Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef (real_form (snd f))
+    c) fs = 0.
 Proof.
   intros H j. apply Transformer.lsum_zero. intros f I. rewrite forallb_forall in H.
   rewrite <- entry_coef, (is_real _ _ (H f I)), Q2R_zero. lra.
 Qed.
 
 Lemma one_feature_value g c fs : one_feature g c fs = true -> forall j,
-  Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef (real_form (snd f)) c) fs
+  Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef (real_form (snd f))
+    c) fs
   = position_value n P w q g j.
 Proof.
   induction fs as [|[f col] fs IH]; intros H j; [discriminate|]. cbn [one_feature] in H.
   cbn [Transformer.lsum fold_right fst snd].
-  fold (Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef (real_form (snd f)) c) fs).
+  fold (Transformer.lsum (fun f => position_value n P w q (fst f) j * Transformer.coef
+    (real_form (snd f)) c) fs).
   destruct (is (entry col c) 0) eqn:Z.
   - rewrite <- entry_coef, (is_real _ _ Z), Q2R_zero, IH by exact H. lra.
   - rewrite !andb_true_iff in H. destruct H as [[E O] R]. rewrite no_features_value by exact R.
@@ -214,7 +233,8 @@ Lemma one_of (b : bool) (f : nat -> bool) l : NoDup l -> forall a, In a l ->
   (forall c, In c l -> c <> a -> f c = false) ->
   Transformer.lsum (fun c => b2R (b && f c)) l = b2R (b && f a).
 Proof.
-  induction 1 as [|x l N D IH]; intros a I Z; [destruct I|]. cbn. fold (Transformer.lsum (fun c => b2R (b && f c)) l).
+  induction 1 as [|x l N D IH]; intros a I Z; [destruct I|]. cbn.
+  fold (Transformer.lsum (fun c => b2R (b && f c)) l).
   destruct I as [->|I].
   - rewrite (Transformer.lsum_zero (fun c => b2R (b && f c)) l); [lra|]. intros c Ic.
     rewrite (Z c (or_intror Ic)) by (intros ->; contradiction). rewrite andb_false_r. reflexivity.
@@ -225,8 +245,10 @@ Qed.
 Lemma coordinate_value l c k : nth_error l c = Some k -> coordinate_ok c k = true ->
   forall j, embedded m n P w q j c = embed p n P program_word l j c.
 Proof.
-  intros Nc Ok j. unfold embed, embedded. rewrite Nc. destruct k; cbn [coordinate_ok] in Ok; try discriminate.
-  - apply andb_true_iff in Ok as [T F]. rewrite (no_tokens_value c T), (no_features_value c _ F). lra.
+  intros Nc Ok j. unfold embed, embedded. rewrite Nc. destruct k; cbn [coordinate_ok] in Ok;
+    try discriminate.
+  - apply andb_true_iff in Ok as [T F]. rewrite (no_tokens_value c T), (no_features_value c _ F).
+    lra.
   - unfold as_feature in Ok. apply andb_true_iff in Ok as [T F]. rewrite (no_tokens_value c T).
     apply orb_true_iff in F as [F|F].
     + rewrite (one_feature_value _ c _ F). cbn [position_value]. lra.
@@ -238,24 +260,30 @@ Proof.
     + rewrite !andb_true_iff in Ok. destruct Ok as [[Pr F] T]. apply negb_true_iff in Pr.
       rewrite (tokens_value c _ T), (no_features_value c _ F), Rplus_0_r.
       destruct (inside n j) eqn:In_.
-      * apply inside_spec in In_. destruct (symbol_at_spec j Pr In_) as [La Wa]. cbn [symbol program_word andb].
+      * apply inside_spec in In_. destruct (symbol_at_spec j Pr In_) as [La Wa].
+        cbn [symbol program_word andb].
         pose proof (one_of true (fun a => w j a && existsb (Nat.eqb a) symbols0) (seq 0 (symbols m))
           (seq_NoDup _ _) (symbol_at j)) as O. cbn [andb] in O. rewrite O.
         -- rewrite Wa, Nat.eqb_refl. reflexivity.
         -- apply in_seq. lia.
-        -- intros b _ Nb. rewrite Wa. destruct (Nat.eqb_spec (symbol_at j) b); [congruence|reflexivity].
+        -- intros b _ Nb. rewrite Wa. destruct (Nat.eqb_spec (symbol_at j) b);
+             [congruence|reflexivity].
       * cbn [andb b2R]. apply Transformer.lsum_zero. reflexivity.
-    + destruct (nth_error inputs a) as [x|] eqn:Ea; [|discriminate]. cbn [given program_word]. rewrite Ea.
+    + destruct (nth_error inputs a) as [x|] eqn:Ea; [|discriminate]. cbn [given program_word].
+      rewrite Ea.
       assert (Other : no_tokens c && one_feature (Known x) c (features m) = true ->
         token_value m n w j c + Transformer.lsum (fun f => position_value n P w q (fst f) j
-          * Transformer.coef (real_form (snd f)) c) (features m) = b2R (inside n j && known n w q x j)).
-      { intros H. apply andb_true_iff in H as [T F]. rewrite (no_tokens_value c T), (one_feature_value _ c _ F).
+          * Transformer.coef (real_form (snd f)) c) (features m)
+              = b2R (inside n j && known n w q x j)).
+      { intros H. apply andb_true_iff in H as [T F]. rewrite (no_tokens_value c T),
+          (one_feature_value _ c _ F).
         cbn [position_value]. lra. }
       destruct x as [b| | | | |]; try (apply Other, Ok). clear Other.
       rewrite !andb_true_iff in Ok. destruct Ok as [[La F] T]. apply Nat.ltb_lt in La.
       rewrite (tokens_value c _ T), (no_features_value c _ F), Rplus_0_r. cbn [known].
       destruct (inside n j); cbn [andb]; [|apply Transformer.lsum_zero; reflexivity].
-      pose proof (one_of true (fun a => w j a && Nat.eqb b a) (seq 0 (symbols m)) (seq_NoDup _ _) b) as O.
+      pose proof (one_of true (fun a => w j a && Nat.eqb b a) (seq 0 (symbols m)) (seq_NoDup _ _) b)
+        as O.
       cbn [andb] in O. rewrite O.
       * rewrite Nat.eqb_refl, andb_true_r. reflexivity.
       * apply in_seq. lia.
@@ -273,22 +301,26 @@ Qed.
 
 Lemma within_zero d f c : within d f = true -> (d <= c)%nat -> Transformer.coef (real_form f) c = 0.
 Proof.
-  induction f as [|[e a] f IH]; intros H L; [reflexivity|]. cbn in H. apply andb_true_iff in H as [H1 H2].
+  induction f as [|[e a] f IH]; intros H L; [reflexivity|]. cbn in H.
+  apply andb_true_iff in H as [H1 H2].
   apply Nat.ltb_lt in H1. cbn [real_form map Transformer.coef fst snd]. fold (real_form f).
   rewrite (IH H2 L). cbn [fst] in H1. destruct (Nat.eqb_spec c e); [lia|lra].
 Qed.
 
 Theorem embedding_right l : layout_ok l = true -> embedded m n P w q = embed p n P program_word l.
 Proof.
-  intros H. unfold layout_ok in H. rewrite !andb_true_iff in H. destruct H as [[[[H1 H2] H3] H4] H5].
+  intros H. unfold layout_ok in H. rewrite !andb_true_iff in H.
+  destruct H as [[[[H1 H2] H3] H4] H5].
   extensionality j. extensionality c. destruct (nth_error l c) as [k|] eqn:Nc.
   - apply (coordinate_value l c k Nc). exact (coordinates_at l 0 H1 c k Nc).
   - unfold embed. rewrite Nc. apply nth_error_None in Nc. unfold embedded, token_value.
     rewrite (within_zero _ _ c H3 Nc), (within_zero _ _ c H4 Nc).
     assert (T : Transformer.lsum (fun a => b2R (inside n j && w j a)
         * Transformer.coef (real_form (nth a (embedding m) [])) c) (seq 0 (symbols m)) = 0).
-    { apply Transformer.lsum_zero. intros a _. destruct (Nat.lt_ge_cases a (length (embedding m))) as [L|L].
-      - rewrite forallb_forall in H2. rewrite (within_zero (length l)); [lra| |exact Nc]. apply H2, nth_In, L.
+    { apply Transformer.lsum_zero. intros a _.
+      destruct (Nat.lt_ge_cases a (length (embedding m))) as [L|L].
+      - rewrite forallb_forall in H2. rewrite (within_zero (length l)); [lra| |exact Nc].
+        apply H2, nth_In, L.
       - rewrite nth_overflow by exact L. cbn. lra. }
     rewrite T.
     rewrite Transformer.lsum_zero; [lra|]. intros f I. rewrite forallb_forall in H5.

@@ -1,8 +1,9 @@
-(** Outputs that are numbers: weighted sums of means, counts and bits. In the reals the logit is the
-    number itself, but for what a head that selects puts elsewhere. A model may have outputs that are
-    bits, and after them outputs that are numbers. *)
+(** Outputs that are numbers: weighted sums of means, counts and bits. In the reals the logit is
+    the number itself, but for what a head that selects puts elsewhere. A model may have outputs
+    that are bits, and after them outputs that are numbers. *)
 From Coq Require Import Reals Lra Lia Arith NArith ZArith QArith Qreals Qabs List Bool.
-From Softhat Require Import Sums Masks Formula Program Lowering Lowered Correct Surface Evaluated Compare
+From Softhat Require Import Sums Masks Formula Program Lowering Lowered Correct Surface Evaluated
+  Compare
   Model Kernel Values.
 From Softhat Require Transformer.
 Import ListNotations.
@@ -16,8 +17,9 @@ Record number := Number { parts : list (Q * nat); rest : Q }.
 Section Number.
 Variables (p : program) (n : nat) (v : valuation).
 
-(* An average is a mean over the positions that its head sees, sinks among them: one for a sum over
-   the past or the future, two for a sum over everything. A blend is the mean over what is selected. *)
+(* An average is a mean over the positions that its head sees, sinks among them: one for a sum
+   over the past or the future, two for a sum over everything. A blend is the mean over what is
+   selected. *)
 Definition seen_by (r : range) (i : nat) : nat :=
   match r with Before => S i | After => S (S n - i) | All => S (S n) end.
 Definition amount (s i : nat) : R :=
@@ -49,18 +51,20 @@ Proof.
   induction l as [|k l IH]; intros c0 c q E; [discriminate|].
   assert (Next : find_mixed s l (S c0) = Some (c, q) ->
     c0 <= c /\ nth_error (k :: l) (c - c0) = Some (Mixed s q)).
-  { intros F. destruct (IH _ _ _ F) as [L N]. split; [lia|]. replace (c - c0) with (S (c - S c0)) by lia.
+  { intros F. destruct (IH _ _ _ F) as [L N]. split; [lia|].
+    replace (c - c0) with (S (c - S c0)) by lia.
     exact N. }
   destruct k; cbn [find_mixed] in E; try exact (Next E).
   destruct (Nat.eqb_spec s s0) as [<-|]; [|exact (Next E)]. injection E as <- <-.
   rewrite Nat.sub_diag. split; [lia|reflexivity].
 Qed.
 
-(* An entry of the read-out, and how far the coordinate may be off. Means are stored divided by their
-   scale. *)
+(* An entry of the read-out, and how far the coordinate may be off. Means are stored divided by
+   their scale. *)
 Definition lower_part (l : layout) (t : Q * nat) : option (nat * Q * Q) :=
   match nth_error p (snd t) with
-  | Some (Average _ _) => '(c, q) <- find_mean (snd t) l;; Some (c, (fst t * inject_Z (Zpos q))%Q, 0%Q)
+  | Some (Average _ _) => '(c, q) <- find_mean (snd t) l;;
+    Some (c, (fst t * inject_Z (Zpos q))%Q, 0%Q)
   | Some (Blend _ ts _ N) =>
       '(c, q) <- find_mixed (snd t) l 0;;
       Some (c, (fst t * inject_Z (Zpos (scale_in q)))%Q,
@@ -89,9 +93,11 @@ Proof.
   assert (Bits : match place (Bit (snd t)) l with
       | Some c => Some (c, fst t, 0%Q)
       | None => c <- place (Decoded (snd t)) l;; Some (c, fst t, 0%Q)
-      end = Some (c, a, e) -> (Rabs (Q2R a * X i c - Q2R (fst t) * b2R (bit v (snd t) i)) <= Q2R e)%R).
+      end = Some (c, a, e) ->
+        (Rabs (Q2R a * X i c - Q2R (fst t) * b2R (bit v (snd t) i)) <= Q2R e)%R).
   { intros B. destruct (place (Bit (snd t)) l) as [c'|] eqn:N.
-    - injection B as <- <- <-. apply place_spec in N. apply Exact. rewrite (H _ _ N i (inside_last eos n i Hi)).
+    - injection B as <- <- <-. apply place_spec in N. apply Exact.
+      rewrite (H _ _ N i (inside_last eos n i Hi)).
       rewrite (inside_true n i Hi). reflexivity.
     - destruct (place (Decoded (snd t)) l) as [c'|] eqn:D; [|discriminate]. injection B as <- <- <-.
       apply place_spec in D. apply Exact. rewrite (proj2 (H _ _ D) i Hi). reflexivity. }
@@ -109,10 +115,12 @@ Proof.
     pose proof (H _ _ F _ _ _ _ G i Hi) as M. cbn beta in M.
     rewrite !Q2R_mult, !Q2R_Z, Q2R_2. set (c := IZR (Zpos (scale_in q))) in *.
     set (z := (IZR (sums v (snd t) i) / _)%R) in *.
-    replace (Q2R (fst t) * c * X i c' - Q2R (fst t) * z)%R with (Q2R (fst t) * (X i c' * c - z))%R by ring.
+    replace (Q2R (fst t) * c * X i c' - Q2R (fst t) * z)%R with (Q2R (fst t) * (X i c' * c - z))%R
+      by ring.
     rewrite Rabs_mult.
     assert (A : Q2R (Qabs (fst t)) = Rabs (Q2R (fst t))).
-    { apply Qabs_case; intros L; apply Qle_Rle in L; replace (Q2R 0) with 0%R in L by (unfold Q2R; simpl; lra).
+    { apply Qabs_case; intros L; apply Qle_Rle in L; replace (Q2R 0) with 0%R in L
+        by (unfold Q2R; simpl; lra).
       - rewrite Rabs_pos_eq by lra. reflexivity.
       - rewrite Q2R_opp, Rabs_left1 by lra. reflexivity. }
     rewrite A. apply Rmult_le_compat_l; [apply Rabs_pos|exact M].
@@ -122,9 +130,12 @@ Lemma number_right x o e i : 1 <= i <= n -> lower_number l x = Some (o, e) ->
   (Rabs (decide o (X i) - number_value p n v x i) <= Q2R e)%R.
 Proof.
   intros Hi E. unfold lower_number in E. destruct (every _ _) as [es|] eqn:R; [|discriminate].
-  injection E as <- <-. apply every_spec in R. unfold decide, number_value. cbn [Lowering.row Lowering.offset].
-  induction R as [|t [[c a] e] ts es Et Ets IH]; cbn [map real_form Transformer.dot fold_right fst snd].
-  - replace (0 + Q2R (rest x) - Q2R (rest x))%R with 0%R by ring. rewrite Rabs_R0. unfold Q2R. simpl. lra.
+  injection E as <- <-. apply every_spec in R. unfold decide, number_value.
+  cbn [Lowering.row Lowering.offset].
+  induction R as [|t [[c a] e] ts es Et Ets IH];
+    cbn [map real_form Transformer.dot fold_right fst snd].
+  - replace (0 + Q2R (rest x) - Q2R (rest x))%R with 0%R by ring. rewrite Rabs_R0. unfold Q2R.
+    simpl. lra.
   - rewrite Q2R_plus. pose proof (part_right t c a e i Hi Et) as B. cbn [snd fst] in B.
     fold (real_form (map fst es)). set (y := dot (real_form (map fst es)) (X i)) in *.
     set (z := fold_right _ _ _) in *. set (f := Q2R (fold_right _ _ _)) in *.
@@ -148,7 +159,8 @@ Definition same_readouts (a b : list readout) : bool :=
 
 (* The outputs of m are the literals `outs` of the program p, and then the numbers `nums`, but for
    errors of at most `most`. *)
-Definition makes_numbers (outs : list literal) (nums : list number) (most : Q) (ins : list input) (p : program)
+Definition makes_numbers (outs : list literal) (nums : list number) (most : Q) (ins : list input)
+  (p : program)
     (m : model) (e : making) : bool :=
   makes outs ins p (with_outputs (length outs) m) e && Nat.leb (length outs) (length (readouts m))
   && match lower_layers p (program_symbols m) (scales m) (ends m) 4 (layout_of e) (plans_of e) with
@@ -163,7 +175,8 @@ Definition makes_numbers (outs : list literal) (nums : list number) (most : Q) (
      end.
 
 Section Made.
-Variables (outs : list literal) (nums : list number) (most : Q) (ins : list input) (p : program) (m : model) (e : making).
+Variables (outs : list literal) (nums : list number) (most : Q) (ins : list input) (p : program)
+  (m : model) (e : making).
 Hypothesis Ok : makes_numbers outs nums most ins p m e = true.
 Variables (n : nat) (P : R) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool).
 Hypothesis Hs : scale_ok m n P.
@@ -171,52 +184,67 @@ Hypothesis Hw : over_alphabet m w n.
 Hypothesis Hr : readable n (meaning ins p m n w q) p.
 
 (* nothing but the outputs differs *)
-Lemma same_logit k i : k < length outs -> logit (with_outputs (length outs) m) n P w q k i = logit m n P w q k i.
+Lemma same_logit k i : k < length outs -> logit (with_outputs (length outs) m) n P w q k i
+  = logit m n P w q k i.
 Proof.
   intros Hk. unfold logit. cbn [readouts with_outputs layers ends].
-  replace (nth k (firstn (length outs) (readouts m)) (Readout [] 0%Q)) with (nth k (readouts m) (Readout [] 0%Q));
+  replace (nth k (firstn (length outs) (readouts m)) (Readout [] 0%Q))
+    with (nth k (readouts m) (Readout [] 0%Q));
     [reflexivity|].
   rewrite <- (firstn_skipn (length outs) (readouts m)) at 1. apply app_nth1. rewrite firstn_length.
-  unfold makes_numbers in Ok. rewrite !andb_true_iff in Ok. destruct Ok as [[_ L] _]. apply Nat.leb_le in L. lia.
+  unfold makes_numbers in Ok. rewrite !andb_true_iff in Ok. destruct Ok as [[_ L] _].
+  apply Nat.leb_le in L. lia.
 Qed.
 
 Theorem bits_right k x i : nth_error outs k = Some x -> 1 <= i <= n ->
-  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
+    else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros Ex Hi. assert (Hk : k < length outs) by (apply nth_error_Some; congruence).
-  rewrite <- (same_logit k i Hk). pose proof Ok as O. unfold makes_numbers in O. rewrite !andb_true_iff in O.
-  exact (makes_right outs ins p (with_outputs (length outs) m) e (proj1 (proj1 O)) n P w q Hs Hw Hr k x Ex i Hi).
+  rewrite <- (same_logit k i Hk). pose proof Ok as O. unfold makes_numbers in O.
+  rewrite !andb_true_iff in O.
+  exact (makes_right outs ins p (with_outputs (length outs) m) e (proj1 (proj1 O)) n P w q Hs Hw Hr
+    k x Ex i Hi).
 Qed.
 
 Theorem numbers_right k x i : nth_error nums k = Some x -> 1 <= i <= n ->
-  (Rabs (logit m n P w q (length outs + k) i - number_value p n (meaning ins p m n w q) x i) <= Q2R most)%R.
+  (Rabs (logit m n P w q (length outs + k) i - number_value p n (meaning ins p m n w q) x i)
+    <= Q2R most)%R.
 Proof.
   intros Ex Hi. pose proof Ok as O. unfold makes_numbers in O. rewrite !andb_true_iff in O.
-  destruct O as [[Mk Len] Num]. apply Nat.leb_le in Len. unfold makes in Mk. rewrite !andb_true_iff in Mk.
+  destruct O as [[Mk Len] Num]. apply Nat.leb_le in Len. unfold makes in Mk.
+  rewrite !andb_true_iff in Mk.
   destruct Mk as [[[_ La] Or] _].
   destruct (lower_layers _ _ _ _ 4 _ _) as [[ls l]|] eqn:E; [|discriminate].
   rewrite !andb_true_iff in Num. destruct Num as [[Sl Emb] Sr].
   destruct (every (lower_number p l) nums) as [os|] eqn:Eo; [|discriminate].
   unfold same_layers in Sl. destruct (list_eq_dec layer_eq _ _) as [El|]; [|discriminate].
-  apply andb_true_iff in Sr as [Sr Le]. unfold same_readouts in Sr. destruct (list_eq_dec readout_eq _ _) as [Er|]; [|discriminate].
+  apply andb_true_iff in Sr as [Sr Le]. unfold same_readouts in Sr.
+  destruct (list_eq_dec readout_eq _ _) as [Er|]; [|discriminate].
   apply every_spec in Eo.
   assert (Hm : exists o, nth_error os k = Some o /\ lower_number p l x = Some o).
-  { clear -Eo Ex. revert k Ex. induction Eo as [|a b ns os Ea Es IH]; intros [|k] Ex; try discriminate.
+  { clear -Eo Ex. revert k Ex. induction Eo as [|a b ns os Ea Es IH]; intros [|k] Ex;
+      try discriminate.
     - injection Ex as <-. exists b. split; [reflexivity|exact Ea].
     - exact (IH k Ex). }
   destruct Hm as ([o e'] & No & Lo).
   rewrite forallb_forall in Le. pose proof (Le _ (nth_error_In _ _ No)) as L.
   apply Qle_bool_iff, Qle_Rle in L. cbn [snd] in L.
-  assert (Ho : exists o', nth_error (readouts m) (length outs + k) = Some o' /\ normal_readout o = normal_readout o').
-  { assert (M : nth_error (map normal_readout (skipn (length outs) (readouts m))) k = Some (normal_readout o))
+  assert (Ho : exists o', nth_error (readouts m) (length outs + k) = Some o' /\
+    normal_readout o = normal_readout o').
+  { assert (M : nth_error (map normal_readout (skipn (length outs) (readouts m))) k
+      = Some (normal_readout o))
       by (rewrite <- Er; apply map_nth_error, (map_nth_error fst k os No)).
-    rewrite nth_error_map in M. destruct (nth_error (skipn (length outs) (readouts m)) k) as [o'|] eqn:S; [|discriminate].
+    rewrite nth_error_map in M. destruct (nth_error (skipn (length outs) (readouts m)) k) as [o'|]
+      eqn:S; [|discriminate].
     exists o'. split; [|cbn [option_map] in M; congruence].
-    rewrite <- (firstn_skipn (length outs) (readouts m)), nth_error_app2 by (rewrite firstn_length; lia).
+    rewrite <- (firstn_skipn (length outs) (readouts m)), nth_error_app2 by (rewrite firstn_length;
+      lia).
     rewrite firstn_length. replace (length outs + k - _) with k by lia. exact S. }
   destruct Ho as (o' & No' & Same). set (pw := program_word m ins n w q).
   assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word]. destruct (propositional m) eqn:Pr.
+  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
+    destruct (propositional m) eqn:Pr.
     - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
     - apply (symbol_at_spec m n w Hw j Pr Hj). }
   assert (HP : (0 < P)%R).
@@ -239,9 +267,11 @@ End Made.
 
 (* the outputs that are bits, and those that are numbers *)
 Definition outputs_right (outs : list literal) (nums : list number) (most : Q) (ins : list input)
-    (p : program) (m : model) (n : nat) (P : R) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool) : Prop :=
+    (p : program) (m : model) (n : nat) (P : R) (w : nat -> nat -> bool) (q : nat -> nat -> nat ->
+      bool) : Prop :=
   (forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
-    (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R)
+    (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
+      else logit m n P w q k i <= - 1 / 4)%R)
   /\ (forall k x, nth_error nums k = Some x -> forall i, 1 <= i <= n ->
     (Rabs (logit m n P w q (length outs + k) i - number_value p n (meaning ins p m n w q) x i)
      <= Q2R most)%R).
@@ -256,7 +286,8 @@ Proof.
   { apply (always_readable ins p N m n w q); [|exact Hn|exact A].
     unfold makes_numbers, makes in C. rewrite !andb_true_iff in C. apply C. }
   split; intros k x Ex i Hi;
-    [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e C)]; assumption.
+    [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e
+      C)]; assumption.
 Qed.
 
 Theorem numbers_fitting outs nums most ins p m e : makes_numbers outs nums most ins p m e = true ->
@@ -265,5 +296,6 @@ Theorem numbers_fitting outs nums most ins p m e : makes_numbers outs nums most 
 Proof.
   intros C n P w q Hs Hw F. pose proof (fits_readable ins p m n w q F) as R.
   split; intros k x Ex i Hi;
-    [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e C)]; assumption.
+    [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e
+      C)]; assumption.
 Qed.

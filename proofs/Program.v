@@ -21,22 +21,26 @@ Inductive signal :=
   | Given (a : nat)                               (* a proposition or numerical predicate holds *)
   | And (ls : list literal)
   | Xor (l r : nat)
-  | Latest (bad value : literal) (d : direction)  (* value at the last j <= i without bad, else false *)
+  | Latest (bad value : literal) (d : direction)  (* value at the last j <= i without bad, else
+  false *)
   | StrictLatest (bad value : literal) (d : direction)              (* the same for j < i *)
   | Previous (value : literal) (d : direction)
   | Shift (value : literal) (c : nat) (d : direction)               (* value c positions back *)
   | Average (terms : list (Z * option nat)) (r : range)             (* Σ a·signal over a range *)
   | Sign (past future total : option nat) (position length threshold : Z)
   | Table (rows : list (list literal))            (* one of several conjunctions *)
-  (* Heads that select: i selects the visible j at which, for some pair (q, k), q holds at i and k at
-     j; by code: at which every k is what its q is at i. For words up to `longest`. *)
+  (* Heads that select: i selects the visible j at which, for some pair (q, k), q holds at i and
+     k at j; by code: at which every k is what its q is at i. For words up to `longest`. *)
   | Match (pairs : list (literal * literal)) (value : literal) (m : mask) (longest : N)
   | At (digits : list (literal * literal)) (value : literal) (m : mask) (longest : N)
   | Width (pairs : list (literal * literal)) (m : mask) (longest : N)   (* how many are selected *)
   | Total (counts : list (Z * nat)) (most : nat)                    (* Σ a·count *)
-  | Steps (count : nat) (turns : list nat)                 (* a bit that turns where the count does *)
-  | Blend (pairs : list (literal * literal)) (terms : list (Z * option nat)) (m : mask) (longest : N).
-                                           (* Σ a·signal over what is selected: its mean is returned *)
+  | Steps (count : nat) (turns : list nat)                 (* a bit that turns where the count does
+  *)
+  | Blend (pairs : list (literal * literal)) (terms : list (Z * option nat)) (m : mask)
+    (longest : N).
+                                           (* Σ a·signal over what is selected: its mean is
+                                              returned *)
 
 Definition program := list signal.
 
@@ -59,19 +63,22 @@ Variables (n : nat) (w : word) (v : valuation).
 Definition lit (l : literal) (i : nat) : bool :=
   match of l with None => plain l | Some s => Bool.eqb (plain l) (bit v s i) end.
 
-(* The future is the past of the reversed word: position i is the i-th from the start, or from the end. *)
+(* The future is the past of the reversed word: position i is the i-th from the start, or from
+   the end. *)
 Definition pos (d : direction) (i : nat) : nat := match d with Past => i | Future => S n - i end.
 Definition seen (d : direction) (f : nat -> bool) : nat -> bool := fun t => f (pos d t).
 
 Definition weigh (terms : list (Z * option nat)) (j : nat) : Z :=
   fold_right (fun t s => (fst t * (if lit (Lit (snd t) true) j then 1 else 0) + s)%Z) 0%Z terms.
 Definition sum_over (f : nat -> Z) (l : list nat) : Z := fold_right (fun j s => (f j + s)%Z) 0%Z l.
-Definition sum_of (a : option nat) (i : nat) : Z := match a with None => 0%Z | Some s => sums v s i end.
+Definition sum_of (a : option nat) (i : nat) : Z := match a with None => 0%Z
+  | Some s => sums v s i end.
 
 (* the ordinary positions that i sees; those that it selects *)
 Definition visible (m : mask) (i : nat) : list nat := filter (sees m i) (seq 1 n).
 Definition paired (i j : nat) (qk : literal * literal) : bool := lit (fst qk) i && lit (snd qk) j.
-Definition chosen (pairs : list (literal * literal)) (i j : nat) : bool := existsb (paired i j) pairs.
+Definition chosen (pairs : list (literal * literal)) (i j : nat) :
+  bool := existsb (paired i j) pairs.
 Definition coded (digits : list (literal * literal)) (i j : nat) : bool :=
   forallb (fun qk => Bool.eqb (lit (fst qk) i) (lit (snd qk) j)) digits.
 Definition some_chosen (choose : nat -> bool) (u : literal) (js : list nat) : bool :=
@@ -111,7 +118,8 @@ Definition computes (p : program) : Prop :=
    heads are made for; the positions that a head reads agree on the value; no two pairs match at
    once; of a table at most one row holds; a mean is of at least one position. *)
 Definition agreeing (choose : nat -> bool) (u : literal) (js : list nat) : bool :=
-  forallb (fun j => negb (choose j) || lit u j) js || forallb (fun j => negb (choose j) || negb (lit u j)) js.
+  forallb (fun j => negb (choose j) || lit u j) js || forallb (fun j =>
+    negb (choose j) || negb (lit u j)) js.
 Definition once (pairs : list (literal * literal)) (i : nat) (js : list nat) : bool :=
   forallb (fun j => Nat.leb (length (filter (paired i j) pairs)) 1) js.
 Definition well_read (g : signal) (i : nat) : bool :=

@@ -11,7 +11,8 @@ Proof.
   apply Rinv_le_contravar; [lra|].
   apply Rle_trans with (exp 4); [|apply exp_le, HC].
   assert (E : exp 4 = exp (/ 64) ^ 256).
-  { replace 4 with (- (- / 64 * IZR 256)) by lra. rewrite <- (INR_IZR_INZ 256 : INR 256 = IZR 256), exp_pow.
+  { replace 4 with (- (- / 64 * IZR 256)) by lra. rewrite <- (INR_IZR_INZ 256 : INR 256 = IZR 256),
+      exp_pow.
     f_equal. f_equal. lra. }
   rewrite E. apply Rle_trans with ((1 + / 64) ^ 256).
   - replace (1 + / 64) with (65 * / 64) by lra. rewrite Rpow_mult_distr, pow_inv.
@@ -78,12 +79,15 @@ Theorem shift_attends C A m c s v value T : 4 <= C -> (1 <= c < m)%nat -> (1 <= 
   2 * C <= A - C * INR (T - (T - c)) ->
   (forall t, (t <= T)%nat -> s t = shift_score C A m c T t) ->
   (forall t, (t <= T)%nat -> v t = b2R (real_ value t)) ->
-  Rabs (attend s v (S T) - b2R (Nat.ltb c T && value (T - c)%nat)) <= exp (- C) + 3 * (exp (- C) * exp (- C)).
+  Rabs (attend s v (S T) - b2R (Nat.ltb c T && value (T - c)%nat)) <= exp (- C)
+    + 3 * (exp (- C) * exp (- C)).
 Proof.
   intros HC Hc HT HA Es Ev. set (p := (T - c)%nat) in *.
   replace (Nat.ltb c T && value p) with (real_ value p).
-  2: { unfold real_. f_equal. destruct (Nat.leb_spec 1 p), (Nat.ltb_spec c T); (reflexivity || (unfold p in *; lia)). }
-  eapply Rle_trans; [apply attend_bits with (f := real_ value); [unfold p; lia|intros; apply Ev; lia]|].
+  2: { unfold real_. f_equal. destruct (Nat.leb_spec 1 p), (Nat.ltb_spec c T);
+    (reflexivity || (unfold p in *; lia)). }
+  eapply Rle_trans; [apply attend_bits with (f := real_ value);
+    [unfold p; lia|intros; apply Ev; lia]|].
   replace (leak s (S T) p) with (leak (shift_score C A m c T) (S T) p).
   2: { unfold leak. apply others_ext. intros j Hj _. apply weight_ext; [|assumption].
        intros k Hk. symmetry. apply Es. lia. }
@@ -96,9 +100,11 @@ Proof.
     pose proof (pow_incr z 1 (m - 2) ltac:(lra)) as Q. rewrite pow1 in Q.
     pose proof (pow_lt z (m - 2) ltac:(lra)). simpl. nra. }
   assert (Q1 : z * z / (1 - z) <= 2 * (z * z) * (3 / 4)).
-  { apply Rmult_le_reg_r with (1 - z); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+  { apply Rmult_le_reg_r with (1 - z); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra.
+    nra. }
   assert (Q2 : z ^ m / (1 - z ^ m) <= 2 * (z * z) * (3 / 4)).
-  { apply Rmult_le_reg_r with (1 - z ^ m); [lra|]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. nra. }
+  { apply Rmult_le_reg_r with (1 - z ^ m); [lra|]. unfold Rdiv at 1.
+    rewrite Rmult_assoc, Rinv_l by lra. nra. }
   lra.
 Qed.
 

@@ -1,6 +1,6 @@
-(** Proof by cases, in an order that the evidence gives. After each case some facts are looked at: if
-    one of them is false there, the case cannot occur. A bad order proves nothing; no order proves what
-    is false. *)
+(** Proof by cases, in an order that the evidence gives. After each case some facts are looked
+    at: if one of them is false there, the case cannot occur. A bad order proves nothing; no
+    order proves what is false. *)
 From Coq Require Import Arith ZArith NArith List Bool Lia.
 From Softhat Require Import Program Matching Matched.
 Import ListNotations.
@@ -74,7 +74,8 @@ Inductive case := Letter (watch : list nat) | On (s : nat) (watch : list nat).
 
 Definition step := (option positive * list condition)%type.
 Definition watched (facts : list expression) (watch : list nat) : list condition :=
-  flat_map (fun k => match nth_error facts k with Some x => [condition_of x] | None => [] end) watch.
+  flat_map (fun k => match nth_error facts k with Some x => [condition_of x]
+    | None => [] end) watch.
 Definition step_of (facts : list expression) (c : case) : step :=
   match c with
   | Letter watch => (None, watched facts watch)
@@ -100,7 +101,8 @@ Fixpoint search (order : list step) (a : option nat) (e : tree) : bool :=
 End Search.
 
 (* x follows from the facts *)
-Definition entails (alphabet : nat) (facts : list expression) (order : list case) (x : expression) : bool :=
+Definition entails (alphabet : nat) (facts : list expression) (order : list case) (x : expression) :
+  bool :=
   let c := condition_of x in
   search alphabet (fun a e => match value3 a e c with Some true => true | _ => false end)
     (map (step_of facts) order) None Bare.
@@ -113,14 +115,16 @@ Notation holds x := (Matched.holds w v x i).
 Definition agrees (a : option nat) (e : tree) : Prop :=
   (forall c, a = Some c -> c = symbol w i) /\ (forall s b, get (key s) e = Some b -> bit v s i = b).
 
-Lemma value3_sound a e : agrees a e -> forall x b, value3 a e (condition_of x) = Some b -> holds x = b.
+Lemma value3_sound a e : agrees a e -> forall x b, value3 a e (condition_of x) = Some b ->
+  holds x = b.
 Proof.
   intros [A E] x. induction x as [| | |x IHx|x IHx y IHy|x IHx y IHy]; intros r H;
     cbn [condition_of value3 Matched.holds] in *.
   - congruence.
   - destruct a as [c|]; [|discriminate]. rewrite <- (A c eq_refl). congruence.
   - apply E, H.
-  - destruct (value3 a e (condition_of x)) as [c|]; [|discriminate]. rewrite (IHx c eq_refl). congruence.
+  - destruct (value3 a e (condition_of x)) as [c|]; [|discriminate]. rewrite (IHx c eq_refl).
+    congruence.
   - destruct (value3 a e (condition_of x)) as [[]|].
     + rewrite (IHx true eq_refl), (IHy r H). reflexivity.
     + rewrite (IHx false eq_refl). injection H as <-. reflexivity.
@@ -162,13 +166,15 @@ Proof.
   - cbv zeta in H. pose proof (agrees_put a e s A) as A'. pose proof (possible _ _ watch A') as P.
     destruct (bit v s i); rewrite P in H.
     + destruct (search _ goal _ a (put (key s) true e)) eqn:T; [|discriminate]. exact (IH _ _ A' T).
-    + destruct (if impossible a (put (key s) true e) _ then true else _); [|discriminate]. exact (IH _ _ A' H).
+    + destruct (if impossible a (put (key s) true e) _ then true else _); [|discriminate].
+      exact (IH _ _ A' H).
 Qed.
 
 Lemma entails_sound order x : entails alphabet facts order x = true -> holds x = true.
 Proof.
   intros H. unfold entails in H. apply search_sound in H as (a & e & A & G);
     [|split; [discriminate|intros s b G; destruct (key s); discriminate G]].
-  destruct (value3 a e (condition_of x)) as [[]|] eqn:V; try discriminate. exact (value3_sound a e A x true V).
+  destruct (value3 a e (condition_of x)) as [[]|] eqn:V; try discriminate.
+  exact (value3_sound a e A x true V).
 Qed.
 End Sound.

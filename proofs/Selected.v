@@ -19,7 +19,8 @@ Proof.
     rewrite Rmult_assoc, Rinv_l by (apply pow_nonzero; lra). rewrite Rmult_1_r.
     replace 128 with (IZR 128) by reflexivity. replace 129 with (IZR 129) by reflexivity.
     rewrite !pow_IZR. apply Rmult_le_reg_l with 10; [lra|].
-    replace (10 * (27 / 10 * IZR (128 ^ Z.of_nat 128))) with (27 * IZR (128 ^ Z.of_nat 128)) by field.
+    replace (10 * (27 / 10 * IZR (128 ^ Z.of_nat 128))) with (27 * IZR (128 ^ Z.of_nat 128))
+      by field.
     rewrite <- !mult_IZR. apply IZR_le. vm_compute. discriminate.
   - apply pow_incr. split; [lra|]. apply exp_ineq1_le.
 Qed.
@@ -27,16 +28,19 @@ Qed.
 Lemma exp_power K : exp (- IZR (Zpos K)) <= Q2R (Qpower (10 # 27) (Zpos K)).
 Proof.
   assert (Q : Q2R (Qpower (10 # 27) (Zpos K)) = (10 / 27) ^ Pos.to_nat K).
-  { cbn [Qpower]. rewrite <- (Pos2Nat.id K) at 1. generalize (Pos2Nat.is_pos K). generalize (Pos.to_nat K).
+  { cbn [Qpower]. rewrite <- (Pos2Nat.id K) at 1. generalize (Pos2Nat.is_pos K).
+    generalize (Pos.to_nat K).
     intros k Hk. destruct k as [|k]; [lia|]. clear Hk.
     rewrite <- (Qeq_eqR (Qpower (10 # 27) (Z.of_nat (S k)))).
     2: { rewrite <- Pos.of_nat_succ. reflexivity. }
     induction k as [|k IH]; [unfold Q2R; cbn; lra|].
     rewrite Nat2Z.inj_succ. unfold Z.succ.
-    rewrite (Qeq_eqR _ _ (Qpower_plus (10 # 27) (Z.of_nat (S k)) 1 ltac:(discriminate))), Q2R_mult, IH.
+    rewrite (Qeq_eqR _ _ (Qpower_plus (10 # 27) (Z.of_nat (S k)) 1 ltac:(discriminate))), Q2R_mult,
+      IH.
     cbn [pow]. unfold Q2R at 1. cbn. lra. }
   rewrite Q. pose proof e_large as E.
-  replace (- IZR (Zpos K)) with (- (1 * INR (Pos.to_nat K))) by (rewrite INR_IZR_INZ, positive_nat_Z; lra).
+  replace (- IZR (Zpos K)) with (- (1 * INR (Pos.to_nat K)))
+    by (rewrite INR_IZR_INZ, positive_nat_Z; lra).
   rewrite exp_pow, exp_Ropp. apply pow_incr. split; [left; apply Rinv_0_lt_compat, exp_pos|].
   replace (10 / 27) with (/ (27 / 10)) by field. apply Rinv_le_contravar; lra.
 Qed.
@@ -59,9 +63,11 @@ Proof.
 Qed.
 
 Lemma spill_spec K N n : (N.of_nat n <= N)%N ->
-  INR n * (exp (- IZR (Zpos K)) * exp (- IZR (Zpos K))) + 2 * exp (- IZR (Zpos K)) <= Q2R (spill K N).
+  INR n * (exp (- IZR (Zpos K)) * exp (- IZR (Zpos K))) + 2 * exp (- IZR (Zpos K))
+    <= Q2R (spill K N).
 Proof.
-  intros Hn. unfold spill. q2r. pose proof (exp_power K) as E. pose proof (exp_pos (- IZR (Zpos K))) as U.
+  intros Hn. unfold spill. q2r. pose proof (exp_power K) as E.
+  pose proof (exp_pos (- IZR (Zpos K))) as U.
   set (u := exp (- IZR (Zpos K))) in *. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
   assert (L : 0 <= INR n <= IZR (Z.of_N N)).
   { split; [apply pos_INR|]. rewrite INR_IZR_INZ. apply IZR_le. lia. }
@@ -115,11 +121,15 @@ Lemma sink_seen m i : (1 <= i <= n)%nat -> sighted_mask m ->
   exists j, (j < S last)%nat /\ sees m i j = true /\ outside j = true.
 Proof.
   intros Hi Si. unfold outside. destruct m; cbn [sighted_mask] in Si.
-  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.leb_le. lia.
-  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.ltb_lt. lia.
-  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia. split; [lia|split; [|reflexivity]].
+  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.leb_le.
+    lia.
+  - exists 0%nat. rewrite inside_false by lia. split; [lia|split; [|reflexivity]]. apply Nat.ltb_lt.
+    lia.
+  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia.
+    split; [lia|split; [|reflexivity]].
     apply Nat.leb_le. lia.
-  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia. split; [lia|split; [|reflexivity]].
+  - exists (S n). unfold Lowered.last. rewrite Si, inside_false by lia.
+    split; [lia|split; [|reflexivity]].
     apply Nat.ltb_lt. lia.
   - exists 0%nat. rewrite inside_false by lia. split; [lia|split; reflexivity].
 Qed.
@@ -140,7 +150,8 @@ Proof. apply counted_nonneg. Qed.
 
 Lemma others_few : others_ (S last) (sees m i) hit_in outside <= INR n.
 Proof.
-  rewrite <- sum_inside. unfold others_, Match.counted. apply sum_le. intros j _. unfold hit_in, outside.
+  rewrite <- sum_inside. unfold others_, Match.counted. apply sum_le. intros j _.
+  unfold hit_in, outside.
   destruct (sees m i j), (inside j), (hit j); cbn; lra.
 Qed.
 
@@ -150,7 +161,8 @@ Proof.
   - destruct (sink_seen m i Hi Si) as (j & Hj & Sj & Oj). rewrite (sum_others j _ (S last) Hj).
     unfold hit_in. rewrite Sj, Oj. unfold outside in Oj. apply negb_true_iff in Oj. rewrite Oj.
     cbn [andb negb].
-    pose proof (others_nonneg j (fun j0 => if sees m i j0 && (negb (inside j0 && hit j0) && outside j0) then 1 else 0)
+    pose proof (others_nonneg j (fun j0 =>
+      if sees m i j0 && (negb (inside j0 && hit j0) && outside j0) then 1 else 0)
       (S last)) as O. assert (0 <= others j (fun j0 => if sees m i j0
         && (negb (inside j0 && hit j0) && outside j0) then 1 else 0) (S last)); [|lra].
     apply O. intros k _ _. destruct (sees m i k && (negb (inside k && hit k) && outside k)); lra.
@@ -158,7 +170,8 @@ Proof.
     destruct (sees m i j), (inside j), (hit j); cbn; lra.
 Qed.
 
-Lemma hits_some : (exists j, In j (visible n m i) /\ hit j = true) -> 1 <= hits (S last) (sees m i) hit_in.
+Lemma hits_some : (exists j, In j (visible n m i) /\ hit j = true) ->
+  1 <= hits (S last) (sees m i) hit_in.
 Proof.
   intros (j & Vj & Hj). apply in_visible in Vj as [Ij Sj].
   assert (Lj : (j < S last)%nat) by (pose proof (inside_last eos n j Ij); lia).
@@ -168,7 +181,8 @@ Proof.
   apply others_nonneg. intros k _ _. destruct (sees m i k && hit_in k); lra.
 Qed.
 
-Lemma hits_none : (forall j, In j (visible n m i) -> hit j = false) -> hits (S last) (sees m i) hit_in = 0.
+Lemma hits_none : (forall j, In j (visible n m i) -> hit j = false) ->
+  hits (S last) (sees m i) hit_in = 0.
 Proof.
   intros No. unfold hits, Match.counted. rewrite (sum_ext _ (fun _ => 0)).
   - rewrite sum_const. ring.
@@ -193,7 +207,8 @@ Qed.
 
 Variables (K : BinNums.positive) (top : R) (s x : nat -> R).
 Hypothesis Hits : forall j, In j (visible n m i) -> hit j = true -> s j = top.
-Hypothesis Misses : forall j, In j (visible n m i) -> hit j = false -> s j <= top - 2 * IZR (Zpos K).
+Hypothesis Misses : forall j, In j (visible n m i) -> hit j = false ->
+  s j <= top - 2 * IZR (Zpos K).
 Hypothesis Sinks : forall j, (j <= last)%nat -> inside j = false -> s j = top - IZR (Zpos K).
 Let y : R := exp (- IZR (Zpos K)).
 
@@ -203,11 +218,15 @@ Proof.
   apply Hits; [|exact Hh]. apply in_visible. apply inside_spec in Ij. auto.
 Qed.
 
-Lemma sink_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = true ->
+Lemma sink_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false ->
+  outside j = true ->
   s j = top - IZR (Zpos K).
-Proof. intros Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj. Qed.
+Proof.
+  intros Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj.
+Qed.
 
-Lemma miss_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false -> outside j = false ->
+Lemma miss_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false ->
+  outside j = false ->
   s j <= top - 2 * IZR (Zpos K).
 Proof.
   intros Hj Sj Hh Oj. unfold outside in Oj. apply negb_false_iff in Oj. unfold hit_in in Hh.
@@ -220,22 +239,28 @@ Theorem mixes lo hi : (exists j, In j (visible n m i) /\ hit j = true) ->
   Rabs (soft (sees m i) s x (S last) - mean (S last) (sees m i) hit_in x)
   <= (hi - lo) * (INR n * (y * y) + 2 * y).
 Proof.
-  intros So B. pose proof (hits_some So) as H1. pose proof others_few as O1. pose proof sinks_few as K1.
-  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as O0.
+  intros So B. pose proof (hits_some So) as H1. pose proof others_few as O1.
+  pose proof sinks_few as K1.
+  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as
+    O0.
   fold (others_ (S last) (sees m i) hit_in outside) in O0.
-  pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
+  pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K))
+    (IZR (Zpos K))
     hit_level sink_level miss_level x lo hi H1 (fun j Hj _ => B j ltac:(lia))) as F.
   eapply Rle_trans; [exact F|]. pose proof (B 0%nat ltac:(lia)) as B0.
   apply Rmult_le_compat_l; [lra|]. assert (U0 : 0 < y) by apply exp_pos.
-  replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal; lra).
-  fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *. set (h := hits _ _ _) in *.
+  replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal;
+    lra).
+  fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *.
+  set (h := hits _ _ _) in *.
   apply Rmult_le_reg_r with h; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
   assert (Y2 : 0 < y * y) by nra.
   assert (A1 : o * (y * y) <= INR n * (y * y)) by (apply Rmult_le_compat_r; lra).
   assert (A2 : k * y <= 2 * y) by (apply Rmult_le_compat_r; lra).
   assert (A3 : 0 <= o * (y * y)) by (apply Rmult_le_pos; lra).
   assert (A4 : 0 <= k * y) by (apply Rmult_le_pos; lra).
-  assert ((INR n * (y * y) + 2 * y) * 1 <= (INR n * (y * y) + 2 * y) * h) by (apply Rmult_le_compat_l; lra).
+  assert ((INR n * (y * y) + 2 * y) * 1 <= (INR n * (y * y) + 2 * y) * h)
+    by (apply Rmult_le_compat_l; lra).
   lra.
 Qed.
 
@@ -245,13 +270,15 @@ Hypothesis Short : (N.of_nat n <= N)%N.
 Hypothesis Values : forall j, (j <= last)%nat -> x j = b2R (inside j && lit u j).
 Hypothesis Agree : agreeing v hit u (visible n m i) = true.
 
-Theorem selects : Rabs (soft (sees m i) s x (S last) - b2R (some_chosen v hit u (visible n m i))) <= Q2R most.
+Theorem selects : Rabs (soft (sees m i) s x (S last) - b2R (some_chosen v hit u (visible n m i)))
+  <= Q2R most.
 Proof.
   destruct (sharp_enough_spec K N most n Sharp Short) as (U0 & F1 & F2). fold y in U0, F1, F2.
   assert (B : forall j, (j <= last)%nat -> 0 <= x j <= 1).
   { intros j Hj. rewrite Values by exact Hj. apply b2R_range. }
   pose proof others_few as O1. pose proof sinks_few as K1.
-  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as O0.
+  pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as
+    O0.
   fold (others_ (S last) (sees m i) hit_in outside) in O0.
   destruct (existsb hit (visible n m i)) eqn:Ex.
   - apply existsb_exists in Ex. destruct Ex as (j0 & V0 & H0).
@@ -263,18 +290,23 @@ Proof.
       unfold agreeing in Agree. apply orb_true_iff in Agree as [A|A]; rewrite forallb_forall in A.
       - pose proof (A j Vj) as Aj. rewrite Hj in Aj. cbn in Aj. rewrite Aj. symmetry.
         apply existsb_exists. exists j. rewrite Hj, Aj. auto.
-      - pose proof (A j Vj) as Aj. rewrite Hj in Aj. cbn in Aj. apply negb_true_iff in Aj. rewrite Aj.
+      - pose proof (A j Vj) as Aj. rewrite Hj in Aj. cbn in Aj. apply negb_true_iff in Aj.
+        rewrite Aj.
         symmetry.
         apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
-        apply andb_true_iff in Tk as [Hk Uk]. pose proof (A k Vk) as Ak. rewrite Hk, Uk in Ak. discriminate. }
+        apply andb_true_iff in Tk as [Hk Uk]. pose proof (A k Vk) as Ak. rewrite Hk, Uk in Ak.
+        discriminate. }
     rewrite M in F. lra.
   - assert (No : forall j, In j (visible n m i) -> hit j = false).
     { intros j Vj. destruct (hit j) eqn:Hj; [|reflexivity].
-      assert (existsb hit (visible n m i) = true) by (apply existsb_exists; exists j; auto). congruence. }
+      assert (existsb hit (visible n m i) = true) by (apply existsb_exists; exists j; auto).
+      congruence. }
     assert (V : forall j, (j < S last)%nat -> sees m i j = true -> outside j = true -> x j = 0).
-    { intros j Hj _ Oj. rewrite Values by lia. unfold outside in Oj. apply negb_true_iff in Oj. rewrite Oj.
+    { intros j Hj _ Oj. rewrite Values by lia. unfold outside in Oj. apply negb_true_iff in Oj.
+      rewrite Oj.
       reflexivity. }
-    pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K)) (IZR (Zpos K))
+    pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K))
+      (IZR (Zpos K))
       sink_level miss_level x (hits_none No) (proj1 K1) (fun j Hj _ => B j ltac:(lia)) V) as [F0 F].
     assert (E : some_chosen v hit u (visible n m i) = false).
     { apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
@@ -316,7 +348,8 @@ Qed.
 Lemma digit_row_value x r j : digit_row l x = Some r -> (j <= last)%nat ->
   dot (real_form r) (X j) = if inside j then digit (lit x j) else 0.
 Proof.
-  intros E Hj. unfold digit_row in E. step E. pose proof (feat_value p eos n P v l X _ _ j H E0 Hj) as O.
+  intros E Hj. unfold digit_row in E. step E.
+  pose proof (feat_value p eos n P v l X _ _ j H E0 Hj) as O.
   cbn [feature_value per] in O. unfold Program.lit. destruct (of x) as [s|].
   - step E. injection E as <-. pose proof (bit_value p eos n P v l X s _ j H E1 Hj) as B.
     cbn [real_form map Transformer.dot fst snd]. rewrite O, B.
@@ -325,27 +358,32 @@ Proof.
     destruct (plain x); q2r; destruct (inside j); cbn; lra.
 Qed.
 
-Lemma pair_score a b ps r i j : (1 <= i <= n)%nat -> (j <= last)%nat -> pair_rows l a b ps = Some r ->
+Lemma pair_score a b ps r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
+  pair_rows l a b ps = Some r ->
   score (real_rows r) (X i) (X j)
   = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else Q2R b.
 Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold pair_rows in E.
   step E. step E. step E. injection E as <-. rewrite score_cons.
   cbn [real_form map Transformer.dot fst snd].
-  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj). cbn [feature_value].
+  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
+  cbn [feature_value].
   apply every_spec in E0.
   assert (S0 : score (real_rows l0) (X i) (X j)
     = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else 0).
   { clear E1 E2. induction E0 as [|[q k] rk ps rs Er Es IH]; [cbn; destruct (inside j); ring|].
-    cbn [fst snd] in Er. step Er. step Er. injection Er as <-. rewrite score_cons, IH, times_row_value.
-    rewrite (bit_row_value p eos n P v l X q _ i H E Li), (bit_row_value p eos n P v l X k _ j H E0 Hj).
+    cbn [fst snd] in Er. step Er. step Er. injection Er as <-.
+    rewrite score_cons, IH, times_row_value.
+    rewrite (bit_row_value p eos n P v l X q _ i H E Li),
+      (bit_row_value p eos n P v l X k _ j H E0 Hj).
     rewrite (inside_true n i Hi). cbn [filter]. unfold paired at 2. cbn [fst snd].
     destruct (inside j); cbn [andb b2R]; [|ring].
     destruct (lit q i), (lit k j); cbn [andb b2R length]; rewrite ?S_INR; ring. }
   rewrite S0. unfold outside. destruct (inside j); cbn [negb b2R]; ring.
 Qed.
 
-Lemma code_row_score a ds r i j : (1 <= i <= n)%nat -> (j <= last)%nat -> code_rows l a ds = Some r ->
+Lemma code_row_score a ds r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
+  code_rows l a ds = Some r ->
   score (real_rows r) (X i) (X j)
   = if inside j
     then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
@@ -354,13 +392,16 @@ Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold code_rows in E.
   step E. step E. step E. injection E as <-. rewrite score_cons.
   cbn [real_form map Transformer.dot fst snd].
-  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj). cbn [feature_value].
+  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
+  cbn [feature_value].
   apply every_spec in E0.
   assert (S0 : score (real_rows l0) (X i) (X j)
     = if inside j
-      then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds) else 0).
+      then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
+        else 0).
   { clear E1 E2. induction E0 as [|[q k] rk ds rs Er Es IH]; [cbn; destruct (inside j); ring|].
-    cbn [fst snd] in Er. step Er. step Er. injection Er as <-. rewrite score_cons, IH, times_row_value.
+    cbn [fst snd] in Er. step Er. step Er. injection Er as <-.
+    rewrite score_cons, IH, times_row_value.
     rewrite (digit_row_value q _ i E Li), (digit_row_value k _ j E0 Hj).
     rewrite (inside_true n i Hi). cbn [map inner fst snd]. destruct (inside j); ring. }
   rewrite S0. q2r. rewrite minus_IZR, <- INR_IZR_INZ. unfold outside.
@@ -376,7 +417,8 @@ Lemma codes_distance ds i j :
 Proof.
   cbv zeta. induction ds as [|[q k] ds [A B]]; [split; [reflexivity|discriminate]|].
   unfold coded in *. cbn [forallb map inner length fst snd]. rewrite S_INR.
-  assert (Up : inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds) <= INR (length ds)).
+  assert (Up : inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
+    <= INR (length ds)).
   { destruct (forallb _ ds); [rewrite A by reflexivity; lra|]. specialize (B eq_refl). lra. }
   destruct (lit q i), (lit k j); cbn [Bool.eqb andb digit]; split; intros E; try discriminate;
     try (specialize (A E)); try (specialize (B E)); lra.
@@ -391,19 +433,22 @@ Hypothesis Si : sighted_mask m.
 Lemma once_chosen ps j : In j (visible n m i) -> once v ps i (visible n m i) = true ->
   INR (length (filter (paired v i j) ps)) = b2R (chosen v ps i j).
 Proof.
-  intros Vj O. unfold once in O. rewrite forallb_forall in O. specialize (O j Vj). apply Nat.leb_le in O.
+  intros Vj O. unfold once in O. rewrite forallb_forall in O. specialize (O j Vj).
+  apply Nat.leb_le in O.
   unfold chosen. destruct (existsb (paired v i j) ps) eqn:E.
   - apply existsb_exists in E. destruct E as (qk & I & T).
     assert (In qk (filter (paired v i j) ps)) as I' by (apply filter_In; auto).
     destruct (filter (paired v i j) ps) as [|a [|b f]]; [destruct I'|reflexivity|cbn in O; lia].
   - destruct (filter (paired v i j) ps) as [|a f] eqn:F; [reflexivity|].
     assert (I : In a (filter (paired v i j) ps)) by (rewrite F; left; reflexivity).
-    apply filter_In in I as [I T]. assert (existsb (paired v i j) ps = true) by (apply existsb_exists; eauto).
+    apply filter_In in I as [I T]. assert (existsb (paired v i j) ps = true)
+      by (apply existsb_exists; eauto).
     congruence.
 Qed.
 
 Lemma read_soft C r u : read C (r, m) u X i
-  = soft (sees m i) (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j)) (S last).
+  = soft (sees m i) (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))
+    (S last).
 Proof. unfold Lowered.read. cbn [fst snd cold_of]. apply soft_ext; intros; [ring|reflexivity]. Qed.
 
 Theorem match_read C ps x N K most r u : sharp_enough K N most = true ->
@@ -431,7 +476,8 @@ Theorem at_read C ds x N K most r u : sharp_enough K N most = true ->
 Proof.
   intros Sh Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
   apply N.leb_le in W1. rewrite read_soft. assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
-  apply (selects m i (coded v ds i) Hi Si K (IZR (Zpos K) * INR (length ds))) with (N := N); try assumption.
+  apply (selects m i (coded v ds i) Hi Si K (IZR (Zpos K) * INR (length ds))) with (N := N);
+    try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
     rewrite (proj1 (codes_distance ds i j) Hj). q2r. lra.
@@ -455,7 +501,8 @@ Proof.
     - cbn [sum] in *. rewrite IH by lia. unfold outside at 1. rewrite (inside_true n (S k)) by lia.
       cbn [negb]. rewrite !andb_false_r. lra. }
   unfold sinks, Match.counted. unfold Lowered.last. unfold sinks_seen. destruct eos eqn:Eo.
-  - cbn [sum] in *. rewrite (E n (Nat.le_refl n)). unfold outside. rewrite (inside_false n (S n)) by lia.
+  - cbn [sum] in *. rewrite (E n (Nat.le_refl n)). unfold outside.
+    rewrite (inside_false n (S n)) by lia.
     cbn [andb negb].
     destruct m; cbn [sees]; rewrite ?andb_true_r;
       repeat match goal with
@@ -488,7 +535,8 @@ Proof.
 Qed.
 
 (* the sum over the positions that are selected *)
-Lemma sum_hits hit (f : nat -> R) (g : nat -> Z) : (forall j, (1 <= j <= n)%nat -> f j = IZR (g j)) ->
+Lemma sum_hits hit (f : nat -> R) (g : nat -> Z) :
+  (forall j, (1 <= j <= n)%nat -> f j = IZR (g j)) ->
   sum (fun j => if sees m i j && (inside j && hit j) then f j else 0) (S last)
   = IZR (sum_over g (filter hit (visible n m i))).
 Proof.
@@ -497,13 +545,15 @@ Proof.
     = IZR (sum_over g (filter hit (filter (sees m i) (seq 1 k))))).
   { induction k as [|k IH]; intros Hk.
     - cbn [sum]. rewrite (inside_false n 0) by lia. cbn [andb]. rewrite andb_false_r. cbn. lra.
-    - cbn [sum] in *. rewrite IH by lia. rewrite seq_S, !filter_app. unfold sum_over. rewrite fold_right_app.
+    - cbn [sum] in *. rewrite IH by lia. rewrite seq_S, !filter_app. unfold sum_over.
+      rewrite fold_right_app.
       rewrite (inside_true n (S k)) by lia. cbn [filter andb Nat.add].
       assert (A : forall l z, fold_right (fun j s => (g j + s)%Z) z l
         = (fold_right (fun j s => (g j + s)%Z) 0 l + z)%Z).
       { induction l0 as [|a l0 IHl]; intros z; cbn [fold_right]; [lia|]. rewrite IHl. lia. }
       destruct (sees m i (S k)); cbn [andb filter fold_right]; [|lra].
-      destruct (hit (S k)); cbn [fold_right]; [|lra]. rewrite (A _ (g (S k) + 0)%Z), plus_IZR, Z.add_0_r.
+      destruct (hit (S k)); cbn [fold_right]; [|lra]. rewrite (A _ (g (S k) + 0)%Z), plus_IZR,
+        Z.add_0_r.
       rewrite (F (S k)) by lia. reflexivity. }
   unfold Lowered.last. destruct eos.
   - cbn [sum] in *. rewrite (E n (Nat.le_refl n)), (inside_false n (S n)) by lia. cbn [andb].
@@ -530,7 +580,8 @@ Proof.
   intros K Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
   apply N.leb_le in W1. rewrite read_soft. set (c := IZR (Zpos (scale_in q))).
   assert (C0 : 0 < c) by (apply IZR_lt; lia).
-  assert (So : exists j, In j (visible n m i) /\ chosen v ps i j = true) by (apply existsb_exists, W3).
+  assert (So : exists j, In j (visible n m i) /\ chosen v ps i j = true)
+    by (apply existsb_exists, W3).
   pose proof (hits_some m i (chosen v ps i) Hi So) as H1.
   assert (V : forall j, (j <= last)%nat ->
     dot (real_form u) (X j) = (if inside j then IZR (weigh v ts j) else 0) / c).
@@ -539,10 +590,12 @@ Proof.
     - IZR (spread ts) / c <= dot (real_form u) (X j) <= IZR (spread ts) / c).
   { intros j Lj. rewrite V by exact Lj. pose proof (weigh_spread ts j) as [S1 S2].
     assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S1, S2, S. rewrite opp_IZR in S1.
-    split; apply Rmult_le_compat_r; try (left; apply Rinv_0_lt_compat, C0); destruct (inside j); lra. }
+    split; apply Rmult_le_compat_r; try (left; apply Rinv_0_lt_compat, C0); destruct (inside j);
+      lra. }
   pose proof (mixes m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))
     (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))) as F.
-  match type of F with ?a -> ?b -> ?d -> _ => assert (F1 : a); [|assert (F2 : b); [|assert (F3 : d)]] end.
+  match type of F with ?a -> ?b -> ?d -> _ => assert (F1 : a);
+    [|assert (F2 : b); [|assert (F3 : d)]] end.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
     rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
@@ -551,10 +604,12 @@ Proof.
     rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
   - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. q2r. lra.
   - specialize (F F1 F2 F3 _ _ So B). clear F1 F2 F3.
-    assert (E : mean (S last) (sees m i) (fun j => inside j && chosen v ps i j) (fun j => dot (real_form u) (X j))
+    assert (E : mean (S last) (sees m i) (fun j => inside j && chosen v ps i j) (fun j =>
+      dot (real_form u) (X j))
       = IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))) / c).
     { unfold mean. rewrite <- (hits_are (chosen v ps i)), M.
-      rewrite <- (sum_hits (chosen v ps i) (fun j => IZR (weigh v ts j)) (weigh v ts)) by reflexivity.
+      rewrite <- (sum_hits (chosen v ps i) (fun j => IZR (weigh v ts j)) (weigh v ts))
+        by reflexivity.
       fold (Match.counted (S last) (sees m i) (fun j => inside j && chosen v ps i j)).
       fold (hits (S last) (sees m i) (fun j => inside j && chosen v ps i j)).
       rewrite (sum_ext _ (fun j => / c * (if sees m i j && (inside j && chosen v ps i j)
@@ -584,7 +639,8 @@ Proof.
   apply N.leb_le in W1. rewrite read_soft.
   set (hit := fun j => inside j && chosen v ps i j).
   assert (Apart : forall j, outside j = true -> hit j = false).
-  { intros j Oj. unfold outside in Oj. apply negb_true_iff in Oj. unfold hit. rewrite Oj. reflexivity. }
+  { intros j Oj. unfold outside in Oj. apply negb_true_iff in Oj. unfold hit. rewrite Oj.
+    reflexivity. }
   rewrite (soft_ext _ _ (width_score (IZR (Zpos K)) hit outside) _ (fun j => b2R (outside j))).
   - pose proof (sinks_are (chosen v ps i)) as S1. fold hit in S1.
     pose proof (hits_are (chosen v ps i)) as H1. fold hit in H1.
@@ -594,14 +650,16 @@ Proof.
     exists (excess (IZR (Zpos K)) (S last) (sees m i) hit outside).
     destruct (sharp_enough_spec K N (1 # 8) n Sh W1) as (U0 & _ & F).
     replace (Q2R (1 # 8)) with (1 / 8) in F by (unfold Q2R; simpl; lra).
-    pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit j) && negb (outside j))) as O0.
+    pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit j) && negb (outside j))) as
+      O0.
     fold (others_ (S last) (sees m i) hit outside) in O0.
     assert (B : 0 <= excess (IZR (Zpos K)) (S last) (sees m i) hit outside <= 1 / 8).
     { unfold excess. split; [apply Rmult_le_pos; lra|]. eapply Rle_trans; [|exact F].
       apply Rmult_le_compat_r; lra. }
     split; [exact B|]. rewrite M, <- INR_IZR_INZ.
     pose proof (pos_INR (length (filter (chosen v ps i) (visible n m i)))). field. lra.
-  - intros j Lj Sj. rewrite (pair_score _ _ ps r i j Hi ltac:(lia) Er). unfold width_score, hit, outside.
+  - intros j Lj Sj. rewrite (pair_score _ _ ps r i j Hi ltac:(lia) Er).
+    unfold width_score, hit, outside.
     destruct (inside j) eqn:Ij; cbn [andb orb negb]; [|q2r; lra]. apply inside_spec in Ij.
     rewrite (once_chosen ps j) by (auto; apply in_visible; auto). q2r.
     destruct (chosen v ps i j); cbn [b2R orb]; lra.

@@ -28,7 +28,8 @@ Qed.
 Lemma matching_near m c i j : (c < m)%nat -> (i - c < j <= i)%nat -> matching m c i j = false.
 Proof.
   intros Hm H. unfold matching. destruct (Nat.eqb_spec j 0); [lia|]. cbn [orb].
-  apply Nat.eqb_neq. intros E. destruct (same_residue (j + c) i m ltac:(lia) ltac:(lia) E) as (k & K).
+  apply Nat.eqb_neq. intros E.
+  destruct (same_residue (j + c) i m ltac:(lia) ltac:(lia) E) as (k & K).
   destruct k; nia.
 Qed.
 
@@ -63,13 +64,14 @@ Proof.
     - replace (p / m)%nat with a by (apply (Nat.div_unique p m a (S p mod m - 1)); lia). lra. }
   rewrite E. assert (0 < y ^ m) by (apply pow_lt; lra).
   assert (y ^ m < 1).
-  { destruct m as [|k]; [lia|]. simpl. pose proof (pow_incr y 1 k ltac:(lra)) as Q. rewrite pow1 in Q.
+  { destruct m as [|k]; [lia|]. simpl. pose proof (pow_incr y 1 k ltac:(lra)) as Q.
+    rewrite pow1 in Q.
     pose proof (pow_lt y k (proj1 Y)). nra. }
   unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply geometric_bound. lra.
 Qed.
 
-(* over j <= i: at most e^-B on <bos>, e^-g/(1 - e^-B) on other residues and e^-mB/(1 - e^-mB) on the
-   winner's, where A leaves g after the winner's own distance *)
+(* over j <= i: at most e^-B on <bos>, e^-g/(1 - e^-B) on other residues and e^-mB/(1 - e^-mB) on
+   the winner's, where A leaves g after the winner's own distance *)
 Theorem shift_leak B A g m c i : 0 < B -> (c < m)%nat -> g <= A - B * INR (i - (i - c)) ->
   leak (shift_score B A m c i) (S i) (i - c)
   <= exp (- B) + exp (- g) / (1 - exp (- B)) + exp (- (B * INR m)) / (1 - exp (- (B * INR m))).
@@ -81,10 +83,13 @@ Proof.
   eapply Rle_trans; [apply leak_le_tail; lia|]. unfold tail.
   (* <bos>, the other residues, and the matching positions below p *)
   apply Rle_trans with (sum (fun j => (if Nat.eqb j 0 then y else 0) + (exp (- g) * y ^ (i - j)
-      + (if Nat.ltb j p then (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j) else 0) else 0))) (S i)).
+      + (if Nat.ltb j p then (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j) else 0) else 0)))
+          (S i)).
   - apply sum_le. intros j Hj.
-    assert (P1 : 0 < exp (- g) * y ^ (i - j)) by (apply Rmult_lt_0_compat; [assumption|apply pow_lt, Y0]).
-    assert (P2 : 0 <= if Nat.ltb j p then (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j) else 0) else 0).
+    assert (P1 : 0 < exp (- g) * y ^ (i - j)) by (apply Rmult_lt_0_compat;
+      [assumption|apply pow_lt, Y0]).
+    assert (P2 : 0 <= if Nat.ltb j p then (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j)
+      else 0) else 0).
     { destruct (Nat.ltb j p), (Nat.eqb (Nat.modulo (p - j) m) 0); try lra. left. apply pow_lt, Y0. }
     assert (P3 : 0 <= if Nat.eqb j 0 then y else 0) by (destruct (Nat.eqb j 0); lra).
     destruct (Nat.eqb_spec j p) as [|N]; [lra|].
@@ -98,12 +103,15 @@ Proof.
         assert (L : (j < p)%nat).
         { destruct (Nat.lt_ge_cases j p); [assumption|].
           rewrite (matching_near m c i j Hc) in M; [discriminate|unfold p in *; lia]. }
-        assert (Z : Nat.modulo (p - j) m = 0%nat) by (apply (matching_below m c i j); [lia|unfold p in *; lia|exact M]).
+        assert (Z : Nat.modulo (p - j) m = 0%nat) by (apply (matching_below m c i j);
+          [lia|unfold p in *; lia|exact M]).
         destruct (Nat.ltb_spec j p); [|lia]. rewrite Z in *. cbn [Nat.eqb].
-        assert (exp (- (B * (INR p - INR i) - 0 - (B * (INR j - INR i) - 0))) = y ^ (p - j)); [|lra].
+        assert (exp (- (B * (INR p - INR i) - 0 - (B * (INR j - INR i) - 0))) = y ^ (p - j));
+          [|lra].
         unfold y. rewrite <- exp_pow. f_equal. rewrite minus_INR by lia. lra.
     + (* another residue *)
-      assert (exp (- (B * (INR p - INR i) - 0 - (B * (INR j - INR i) - A))) <= exp (- g) * y ^ (i - j)); [|lra].
+      assert (exp (- (B * (INR p - INR i) - 0 - (B * (INR j - INR i) - A)))
+        <= exp (- g) * y ^ (i - j)); [|lra].
       unfold y. rewrite <- exp_pow, <- exp_plus. apply exp_le.
       rewrite minus_INR in Hg by (unfold p; lia). rewrite minus_INR by lia. nra.
   - rewrite !sum_plus.
@@ -113,7 +121,8 @@ Proof.
     { rewrite sum_scal. apply Rmult_le_compat_l; [lra|]. rewrite sum_rev.
       rewrite (sum_ext _ (pow y)) by (intros k Hk; f_equal; lia). apply geometric_bound. lra. }
     assert (S3 : sum (fun j => if Nat.ltb j p then
-        (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j) else 0) else 0) (S i) <= y ^ m / (1 - y ^ m)).
+        (if Nat.eqb (Nat.modulo (p - j) m) 0 then y ^ (p - j) else 0) else 0) (S i)
+          <= y ^ m / (1 - y ^ m)).
     { replace (S i) with (p + (S i - p))%nat by (unfold p; lia). rewrite sum_app.
       rewrite (sum_ext (fun j => if Nat.ltb (p + j) p then _ else 0) (fun _ => 0)).
       2: { intros j _. destruct (Nat.ltb_spec (p + j) p); [lia|reflexivity]. }

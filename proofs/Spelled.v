@@ -1,5 +1,5 @@
-(** Formulas of histories are formulas of the language: `holds`, by which the theorems about machines
-    are stated, is `Surface.sat` at the last position of a word. *)
+(** Formulas of histories are formulas of the language: `holds`, by which the theorems about
+    machines are stated, is `Surface.sat` at the last position of a word. *)
 From Coq Require Import ZArith Arith List Bool Lia.
 From Softhat Require Import Formula Surface Histories.
 From Softhat Require Compile.
@@ -9,8 +9,8 @@ Section Spelled.
 Context {token : Type} (same : token -> token -> bool) (number : token -> nat).
 Hypothesis numbered : forall s t, same s t = (number s =? number t).
 
-(* `last[v | k1 = q1, …]` by its definition: for each code that the queries may be, v at the latest position
-   whose keys are that code. `found` says that the keys before are. *)
+(* `last[v | k1 = q1, …]` by its definition: for each code that the queries may be, v at the
+   latest position whose keys are that code. `found` says that the keys before are. *)
 Fixpoint recalled (v : surface) (code : list (surface * surface)) (found : surface) : surface :=
   match code with
   | [] => Surface.Since (Surface.Not found) (Surface.And found v)
@@ -66,7 +66,8 @@ Lemma since_agree f g f' g' : agree f f' -> agree g g' -> forall i, i <= length 
   sinceb f g i = since f' g' (pasts (history w i)).
 Proof.
   intros F G. induction i as [|i IH]; intros I; [reflexivity|].
-  destruct (history_step w i ltac:(lia)) as (t & _ & E). rewrite Compile.sinceb_step, E. cbn [pasts since].
+  destruct (history_step w i ltac:(lia)) as (t & _ & E). rewrite Compile.sinceb_step, E.
+  cbn [pasts since].
   rewrite <- E, <- F, <- G, <- IH by lia. reflexivity.
 Qed.
 Lemma once_agree f f' : agree f f' -> forall i, i <= length w ->
@@ -85,10 +86,12 @@ Proof.
   destruct (f' (history w (S i))); cbn; lia.
 Qed.
 
-Lemma since_latest {A} (p v : A -> bool) l : since (fun x => negb (p x)) (fun x => p x && v x) l = latest p v l.
+Lemma since_latest {A} (p v : A -> bool) l :
+  since (fun x => negb (p x)) (fun x => p x && v x) l = latest p v l.
 Proof. induction l as [|x l IH]; [reflexivity|]. cbn. rewrite IH. destruct (p x); cbn;
   [apply orb_false_r|reflexivity]. Qed.
-Lemma latest_ext {A} (p p' v : A -> bool) l : (forall x, p x = p' x) -> latest p v l = latest p' v l.
+Lemma latest_ext {A} (p p' v : A -> bool) l : (forall x, p x = p' x) ->
+  latest p v l = latest p' v l.
 Proof. intros E. induction l as [|x l IH]; [reflexivity|]. cbn. now rewrite E, IH. Qed.
 
 Lemma recalled_holds v v' code : agree (truth v) (holds same v') ->
@@ -101,22 +104,26 @@ Lemma recalled_holds v v' code : agree (truth v) (holds same v') ->
       (holds same v') (pasts (history w i)).
 Proof.
   intros V. induction code as [|[k r] code IH]; intros C found found' F i I.
-  - cbn [map recalled sat]. rewrite (since_agree _ _ (fun h => negb (found' h)) (fun h => found' h && holds same
+  - cbn [map recalled sat].
+    rewrite (since_agree _ _ (fun h => negb (found' h)) (fun h => found' h && holds same
       v' h)); [| | |lia].
     + rewrite since_latest. apply latest_ext. intros h. now rewrite andb_true_r.
     + intros j J. cbn [sat]. now rewrite F.
     + intros j J. cbn [sat]. now rewrite F, V.
-  - destruct (C (k, r) (or_introl eq_refl)) as [K Q]. cbn [fst snd] in K, Q. cbn [map recalled fst snd sat forallb].
+  - destruct (C (k, r) (or_introl eq_refl)) as [K Q]. cbn [fst snd] in K, Q.
+    cbn [map recalled fst snd sat forallb].
     rewrite (IH (fun d D => C d (or_intror D)) _ (fun h => found' h && holds same k h));
       [|intros j J; cbn [sat]; now rewrite F, K|exact I].
     rewrite (IH (fun d D => C d (or_intror D)) _ (fun h => found' h && negb (holds same k h)));
       [|intros j J; cbn [sat]; now rewrite F, K|exact I].
-    rewrite (Q i I). destruct (holds same r (history w i)); cbn [andb negb orb]; rewrite ?orb_false_r;
+    rewrite (Q i I). destruct (holds same r (history w i)); cbn [andb negb orb];
+      rewrite ?orb_false_r;
       apply latest_ext;
       intros h; destruct (holds same k h); cbn; rewrite ?andb_true_r, ?andb_false_r; reflexivity.
 Qed.
 
-Theorem spelled_holds : forall f i, 1 <= i <= length w -> truth (spelled f) i = holds same f (history w i).
+Theorem spelled_holds : forall f i, 1 <= i <= length w ->
+  truth (spelled f) i = holds same f (history w i).
 Proof.
   fix IH 1. intros f i I. destruct f as [a|a|f|f g|f g|f g|f|f|f g|f g|v code]; cbn [spelled].
   - destruct i as [|i]; [lia|]. destruct (history_step w i ltac:(lia)) as (t & T & ->).
@@ -129,7 +136,8 @@ Proof.
   - destruct i as [|[|i]]; [lia| |].
     + destruct (history_step w 0 ltac:(lia)) as (t & _ & ->). reflexivity.
     + destruct (history_step w (S i) ltac:(lia)) as (t & _ & ->). cbn [sat holds].
-      destruct (history_step w i ltac:(lia)) as (t' & _ & E'). replace (S (S i) - 1) with (S i) by lia.
+      destruct (history_step w i ltac:(lia)) as (t' & _ & E').
+      replace (S (S i) - 1) with (S i) by lia.
       rewrite (IH f) by lia. rewrite E'. reflexivity.
   - cbn [sat holds]. apply once_agree; [|lia]. intros j J. apply (IH f), J.
   - cbn [sat holds]. apply since_agree; [| |lia]; intros j J; [apply (IH f)|apply (IH g)]; exact J.
@@ -138,7 +146,8 @@ Proof.
     rewrite Z.leb_le, Nat.leb_le. lia.
   - cbn [holds]. rewrite (recalled_holds (spelled v) v code (IH v)) with (found' := fun _ => true);
       [reflexivity| |easy|exact I].
-    clear I. revert code. fix all 1. intros [|[k r] code] d D; [contradiction|]. destruct D as [<-|D].
+    clear I. revert code. fix all 1. intros [|[k r] code] d D; [contradiction|].
+    destruct D as [<-|D].
     + split; [exact (IH k)|exact (IH r)].
     + exact (all code d D).
 Qed.

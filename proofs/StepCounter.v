@@ -1,8 +1,8 @@
 (** Counter machines: the token that the formulas allow is the machine's next step.
 
-    `formula` and `ends` are what src/softhat/frontends/machines/counter.py builds; a test computes that
-    they are the same trees. Labels and counters are numbers here: places in the list of instructions,
-    and in the order in which counters occur. *)
+    `formula` and `ends` are what src/softhat/frontends/machines/counter.py builds; a test
+    computes that they are the same trees. Labels and counters are numbers here: places in the
+    list of instructions, and in the order in which counters occur. *)
 From Coq Require Import Arith List Bool Lia.
 From Softhat Require Import Histories.
 Import ListNotations.
@@ -84,7 +84,8 @@ Definition adds (m : machine) (c : nat) (t : token) : bool :=
   | _ => false
   end.
 Definition takes (m : machine) (c : nat) (t : token) : bool :=
-  match t with Took k => match at_label m k with Dec d _ _ => d =? c | _ => false end | _ => false end.
+  match t with Took k => match at_label m k with Dec d _ _ => d =? c | _ => false end
+    | _ => false end.
 Definition is_unit (t : token) : bool := match t with Unit _ => true | _ => false end.
 
 Definition at_ (m : machine) (l : nat) : form token := one_of (tokens m) (leads m l).
@@ -95,10 +96,13 @@ Definition formula (m : machine) (t : token) : form token :=
   match t with
   | Unit _ | Go => Constant false
   | Added l => at_ m l
-  | Took l => match at_label m l with Dec c _ _ => And (at_ m l) (Not (is_zero m c)) | _ => Constant false end
-  | WasZero l => match at_label m l with Dec c _ _ => And (at_ m l) (is_zero m c) | _ => Constant false end
+  | Took l => match at_label m l with Dec c _ _ => And (at_ m l) (Not (is_zero m c))
+    | _ => Constant false end
+  | WasZero l => match at_label m l with Dec c _ _ => And (at_ m l) (is_zero m c)
+    | _ => Constant false end
   end.
-Definition halts (m : machine) (l : nat) : bool := match at_label m l with Halt => true | _ => false end.
+Definition halts (m : machine) (l : nat) : bool := match at_label m l with Halt => true
+  | _ => false end.
 Definition ends (m : machine) : form token :=
   any_of (map (at_ m) (filter (halts m) (labels m))
           ++ [one_of (tokens m) is_unit; Not (Once (Constant true))]).
@@ -151,15 +155,18 @@ Qed.
 Lemma step_decides h s : fits h s ->
   decides same (tokens m) (formula m) (ends m) h (next m s).
 Proof.
-  intros F. pose proof F as (T & L & (t0 & past & E0 & U & _) & _). destruct s as [l v]. cbn [fst] in L.
+  intros F. pose proof F as (T & L & (t0 & past & E0 & U & _) & _). destruct s as [l v].
+  cbn [fst] in L.
   pose proof (instruction_in l L) as I.
-  assert (A : forall k, holds same (at_ m k) h = (k =? l)) by (intros k; apply (at_fits h (l, v) k F)).
+  assert (A : forall k, holds same (at_ m k) h = (k =? l))
+    by (intros k; apply (at_fits h (l, v) k F)).
   assert (Z : forall c, c < counters m -> holds same (is_zero m c) h = (v c =? 0))
     by (intros c C; apply (zero_fits h (l, v) c F C)).
   assert (E : holds same (ends m) h = halts m l).
   { unfold ends. rewrite any_of_holds, existsb_app. cbn [existsb].
     replace (holds same (one_of (tokens m) is_unit) h) with false.
-    2:{ rewrite E0. rewrite (one_of_holds same same_spec); [easy|]. subst h. inversion T; assumption. }
+    2:{ rewrite E0. rewrite (one_of_holds same same_spec); [easy|]. subst h. inversion T;
+      assumption. }
     replace (holds same (Not (Once (Constant true))) h) with false by (rewrite E0; reflexivity).
     rewrite !orb_false_r. apply eq_true_iff_eq. rewrite existsb_exists. split.
     - intros (f & M & H). apply in_map_iff in M as (k & <- & K). apply filter_In in K as [_ K].
@@ -206,8 +213,10 @@ Proof.
     + exists (Added l), h. repeat split. intros k. cbn. rewrite E. apply Nat.eqb_sym.
     + intros d D. specialize (C d D). unfold number in *. cbn. rewrite E. unfold set.
       rewrite (Nat.eqb_sym c d). destruct (Nat.eqb_spec d c); subst; cbn; lia.
-  - cbn [fits_in] in I. rewrite !andb_true_iff, !Nat.ltb_lt in I. destruct (Nat.eqb_spec (v c) 0) as [V|V];
-      inversion N; subst t; (split; [constructor; assumption|]); cbn [fst snd]; (split; [tauto|]); split.
+  - cbn [fits_in] in I. rewrite !andb_true_iff, !Nat.ltb_lt in I.
+    destruct (Nat.eqb_spec (v c) 0) as [V|V];
+      inversion N; subst t; (split; [constructor; assumption|]); cbn [fst snd]; (split; [tauto|]);
+        split.
     + exists (WasZero l), h. repeat split. intros k. cbn. rewrite E. apply Nat.eqb_sym.
     + intros d D. specialize (C d D). unfold number in *. cbn. exact C.
     + exists (Took l), h. repeat split. intros k. cbn. rewrite E. apply Nat.eqb_sym.
@@ -215,17 +224,21 @@ Proof.
       rewrite (Nat.eqb_sym c d). destruct (Nat.eqb_spec d c); subst; cbn; lia.
 Qed.
 
-Lemma filter_repeat p c k : filter p (repeat (Unit c) k) = if p (Unit c) then repeat (Unit c) k else [].
+Lemma filter_repeat p c k : filter p (repeat (Unit c) k) = if p (Unit c) then repeat (Unit c) k
+  else [].
 Proof. induction k as [|k IH]; cbn; [now destruct (p _)|]. rewrite IH. now destruct (p _). Qed.
 
 Lemma units c v k : length (filter (adds m c) (flat_map (fun d => repeat (Unit d) (v d)) k))
   = list_sum (map (fun d => if d =? c then v d else 0) k).
 Proof.
-  induction k as [|d k IH]; [reflexivity|]. cbn. rewrite filter_app, app_length, IH, filter_repeat. cbn.
+  induction k as [|d k IH]; [reflexivity|]. cbn. rewrite filter_app, app_length, IH, filter_repeat.
+  cbn.
   destruct (d =? c); [rewrite repeat_length|]; reflexivity.
 Qed.
 Lemma units_taken c v k : filter (takes m c) (flat_map (fun d => repeat (Unit d) (v d)) k) = [].
-Proof. induction k as [|d k IH]; [reflexivity|]. cbn. rewrite filter_app, IH, filter_repeat. reflexivity. Qed.
+Proof.
+  induction k as [|d k IH]; [reflexivity|]. cbn. rewrite filter_app, IH, filter_repeat. reflexivity.
+Qed.
 
 Lemma one_summand c v : forall k from, from <= c < from + k ->
   list_sum (map (fun d => if d =? c then v d else 0) (seq from k)) = v c.
@@ -241,26 +254,30 @@ Qed.
 
 Lemma number_rev p h : number p (rev h) = number p h.
 Proof.
-  unfold number. induction h as [|t h IH]; [reflexivity|]. cbn. rewrite filter_app, app_length, IH. cbn.
+  unfold number. induction h as [|t h IH]; [reflexivity|]. cbn. rewrite filter_app, app_length, IH.
+  cbn.
   destruct (p t); cbn; lia.
 Qed.
 
 Lemma prompt_fits v : fits (rev (prompt m v)) (0, v).
 Proof.
-  pose proof W as W'. unfold well_formed in W'. apply andb_true_iff in W' as [L _]. apply Nat.ltb_lt in L.
+  pose proof W as W'. unfold well_formed in W'. apply andb_true_iff in W' as [L _].
+  apply Nat.ltb_lt in L.
   unfold fits. cbn [fst snd]. split; [|split; [exact L|split]].
   - apply Forall_rev. unfold prompt. apply Forall_app. split.
-    + apply Forall_forall. intros t H. apply in_flat_map in H as (c & C & H). apply repeat_spec in H as ->.
+    + apply Forall_forall. intros t H. apply in_flat_map in H as (c & C & H).
+      apply repeat_spec in H as ->.
       apply in_or_app. left. now apply in_map.
     + constructor; [|constructor]. apply in_or_app. right. now left.
   - unfold prompt. rewrite rev_app_distr. cbn. eexists Go, _. repeat split.
-  - intros c C. rewrite !number_rev. unfold prompt, number. rewrite !filter_app, !app_length, units_taken, units.
+  - intros c C. rewrite !number_rev. unfold prompt, number. rewrite !filter_app, !app_length,
+      units_taken, units.
     cbn. rewrite one_summand by lia. lia.
 Qed.
 End Step.
 
-(** After the prompt and any number of steps, exactly one token is allowed: that of the next step, or
-    the end where the machine halts. So greedy generation is the run. *)
+(** After the prompt and any number of steps, exactly one token is allowed: that of the next
+    step, or the end where the machine halts. So greedy generation is the run. *)
 Inductive history (m : machine) (v : nat -> nat) : list token -> state -> Prop :=
   | Begun : history m v (rev (prompt m v)) (0, v)
   | Done h s t : history m v h s -> next m s = Some t -> history m v (t :: h) (after m s).
@@ -272,7 +289,8 @@ Proof.
 Qed.
 
 Theorem counter_run m v most : well_formed m = true ->
-  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m v)) = run (next m) (after m) most (0, v).
+  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m v)) = run (next m) (after m) most
+    (0, v).
 Proof.
   intros W. apply (greedy_runs same (tokens m) (next m) (after m) _ _ (fits m)).
   - apply (step_decides m W).

@@ -1,10 +1,10 @@
-(** Turing machines of any number of tapes, whose steps are several tokens: what is done, then for each
-    head that moves the digit of its address that the move flips. The tokens that the formulas allow are
-    those of the machine's run.
+(** Turing machines of any number of tapes, whose steps are several tokens: what is done, then for
+    each head that moves the digit of its address that the move flips. The tokens that the formulas
+    allow are those of the machine's run.
 
-    `formula` and `ends` are what src/softhat/frontends/machines/several_tokens.py builds; a test computes
-    that they are the same trees. States and symbols are numbers here: places in their lists. Symbol 0
-    is the blank. *)
+    `formula` and `ends` are what src/softhat/frontends/machines/several_tokens.py builds; a test
+    computes that they are the same trees. States and symbols are numbers here: places in their
+    lists. Symbol 0 is the blank. *)
 From Coq Require Import ZArith Arith List Bool Lia.
 From Softhat Require Import Histories Tape Gray Reading.
 Import ListNotations.
@@ -26,7 +26,8 @@ Fixpoint same_list {A} (same : A -> A -> bool) (l l' : list A) : bool :=
   | _, _ => false
   end.
 Definition same_action (a b : action) : bool :=
-  (to a =? to b) && same_list same_option (puts a) (puts b) && same_list same_move (moves_of a) (moves_of b).
+  (to a =? to b) && same_list same_option (puts a) (puts b) && same_list same_move (moves_of a)
+    (moves_of b).
 Lemma same_option_spec a b : same_option a b = true <-> a = b.
 Proof. destruct a, b; cbn; rewrite ?Nat.eqb_eq; split; congruence. Qed.
 Lemma same_list_spec {A} (same : A -> A -> bool) : (forall a b, same a b = true <-> a = b) ->
@@ -38,16 +39,20 @@ Qed.
 Lemma same_action_spec a b : same_action a b = true <-> a = b.
 Proof.
   destruct a as [t p g], b as [t' p' g']. unfold same_action. cbn.
-  rewrite !andb_true_iff, Nat.eqb_eq, (same_list_spec _ same_option_spec), (same_list_spec _ same_move_spec).
+  rewrite !andb_true_iff, Nat.eqb_eq, (same_list_spec _ same_option_spec),
+    (same_list_spec _ same_move_spec).
   split; [intros [[-> ->] ->]; reflexivity|intros H; inversion H; auto].
 Qed.
 
 Definition actions (m : machine) : list action := distinct same_action (map act_of (table m)).
 Definition halts (m : machine) (q : nat) : bool := existsb (Nat.eqb q) (halting m).
 
-Definition reads_symbol (a : option nat) (s : nat) : bool := match a with Some x => x =? s | None => true end.
-Definition meet (a b : option nat) : bool := match a, b with Some x, Some y => x =? y | _, _ => true end.
-Definition below (n : nat) (a : option nat) : bool := match a with Some x => x <? n | None => true end.
+Definition reads_symbol (a : option nat) (s : nat) : bool := match a with Some x => x =? s
+  | None => true end.
+Definition meet (a b : option nat) : bool := match a, b with Some x, Some y => x =? y | _,
+  _ => true end.
+Definition below (n : nat) (a : option nat) : bool := match a with Some x => x <? n
+  | None => true end.
 Definition entry_fits (m : machine) (e : entry) : bool :=
   (state_of e <? states m) && negb (halts m (state_of e)) && (to (act_of e) <? states m)
   && (length (reads_of e) =? tapes m) && forallb (below (symbols m)) (reads_of e)
@@ -55,7 +60,8 @@ Definition entry_fits (m : machine) (e : entry) : bool :=
 (* entries that may both be read have one action *)
 Definition agree (e f : entry) : bool :=
   negb (state_of e =? state_of f)
-  || negb (forallb (fun t => meet (nth t (reads_of e) None) (nth t (reads_of f) None)) (seq 0 (length (reads_of
+  || negb (forallb (fun t => meet (nth t (reads_of e) None) (nth t (reads_of f) None))
+    (seq 0 (length (reads_of
     e))))
   || same_action (act_of e) (act_of f).
 Definition deterministic (l : list entry) : bool := forallb (fun e => forallb (agree e) l) l.
@@ -65,14 +71,15 @@ Definition well_formed (m : machine) : bool :=
 
 (** * The machine *)
 
-(* the state, the moves that are still to be told (a tape, and whether to the right), the tapes and the
-   heads' cells; or nothing is to come *)
+(* the state, the moves that are still to be told (a tape, and whether to the right), the tapes
+   and the heads' cells; or nothing is to come *)
 Inductive config :=
   | At (q : nat) (todo : list (nat * bool)) (tape : nat -> Z -> nat) (head : nat -> Z)
   | Stopped.
 
 Definition matches (q : nat) (read : nat -> nat) (e : entry) : bool :=
-  (state_of e =? q) && forallb (fun t => reads_symbol (nth t (reads_of e) None) (read t)) (seq 0 (length
+  (state_of e =? q) && forallb (fun t => reads_symbol (nth t (reads_of e) None) (read t))
+    (seq 0 (length
     (reads_of e))).
 Definition entry_at (m : machine) (q : nat) (read : nat -> nat) : option action :=
   option_map act_of (find (matches q read) (table m)).
@@ -80,15 +87,18 @@ Definition goes (a : action) (t : nat) : move := nth t (moves_of a) Stay.
 Definition goes_right (a : action) (t : nat) : bool := same_move (goes a t) Right.
 (* does the head move? at the left end of a tape with one side it stays *)
 Definition moving (m : machine) (a : action) (head : nat -> Z) (t : nat) : bool :=
-  negb (same_move (goes a t) Stay) && (negb (one_sided m) || goes_right a t || negb (head t =? 0)%Z).
+  negb (same_move (goes a t) Stay) && (negb (one_sided m) || goes_right a t
+    || negb (head t =? 0)%Z).
 Definition moves_from (m : machine) (a : action) (head : nat -> Z) (i : nat) : list (nat * bool) :=
   map (fun t => (t, goes_right a t)) (filter (moving m a head) (seq i (tapes m - i))).
 Definition write_all (a : action) (tape : nat -> Z -> nat) (head : nat -> Z) : nat -> Z -> nat :=
   fun t => match nth t (puts a) None with Some s => set (tape t) (head t) s | None => tape t end.
-Definition set_head (head : nat -> Z) (t : nat) (c : Z) : nat -> Z := fun u => if u =? t then c else head u.
+Definition set_head (head : nat -> Z) (t : nat) (c : Z) : nat -> Z := fun u => if u =? t then c
+  else head u.
 
 Inductive token :=
-  | Input (s : nat)                              (* s is written on the first tape, whose head goes right *)
+  | Input (s : nat)                              (* s is written on the first tape, whose head goes
+  right *)
   | Act (a : action)
   | Go
   | Flip (t b : nat) (v odd : bool)              (* digit b of head t is now v; its cell is odd *)
@@ -131,7 +141,8 @@ Definition same (s t : token) : bool :=
   end.
 Lemma same_spec s t : same s t = true <-> s = t.
 Proof.
-  destruct s, t; cbn; rewrite ?andb_true_iff, ?Nat.eqb_eq, ?same_action_spec, ?eqb_true_iff; split; intros H;
+  destruct s, t; cbn; rewrite ?andb_true_iff, ?Nat.eqb_eq, ?same_action_spec, ?eqb_true_iff; split;
+    intros H;
     try discriminate; try reflexivity; try congruence; try (inversion H; auto; fail);
     destruct H as [[[? ?] ?] ?]; congruence.
 Qed.
@@ -139,7 +150,8 @@ Qed.
 Definition has_flips (m : machine) (t : nat) : bool :=
   (t =? 0) || existsb (fun a => negb (same_move (goes a t) Stay)) (actions m).
 Definition flips_of (m : machine) (t : nat) : list token :=
-  flat_map (fun b => [Flip t b false false; Flip t b false true; Flip t b true false; Flip t b true true])
+  flat_map (fun b => [Flip t b false false; Flip t b false true; Flip t b true false;
+    Flip t b true true])
     (seq 0 (bits m)).
 Definition tokens (m : machine) : list token :=
   map Input (seq 0 (symbols m)) ++ map Act (actions m)
@@ -151,21 +163,25 @@ Definition is_input (t : token) : bool := match t with Input _ => true | _ => fa
 Definition acts (t : token) : bool := match t with Input _ | Act _ => true | _ => false end.
 Definition going_on (m : machine) (t : token) : bool :=
   match t with Input _ => true | Act a => negb (halts m (to a)) | _ => false end.
-Definition ending (m : machine) (t : token) : bool := match t with Act a => halts m (to a) | _ => false end.
-Definition flips_tape (u : nat) (t : token) : bool := match t with Flip x _ _ _ => x =? u | _ => false end.
+Definition ending (m : machine) (t : token) : bool := match t with Act a => halts m (to a)
+  | _ => false end.
+Definition flips_tape (u : nat) (t : token) : bool := match t with Flip x _ _ _ => x =? u
+  | _ => false end.
 Definition touches (u b : nat) (t : token) : bool :=
   match t with Go => true | Flip x d _ _ => (x =? u) && (d =? b) | _ => false end.
 Definition sets (u b : nat) (t : token) : bool :=
   match t with Flip x d v _ => (x =? u) && (d =? b) && v | _ => false end.
 Definition moves_tape (u : nat) (t : token) : bool := is_go t || flips_tape u t.
-Definition odd_on (u : nat) (t : token) : bool := match t with Flip x _ _ o => (x =? u) && o | _ => false end.
+Definition odd_on (u : nat) (t : token) : bool := match t with Flip x _ _ o => (x =? u) && o
+  | _ => false end.
 Definition written (u : nat) (t : token) : option nat :=
   match t with
   | Input s => if u =? 0 then Some s else None
   | Act a => nth u (puts a) None
   | _ => None
   end.
-Definition writes (u : nat) (t : token) : bool := match written u t with Some _ => true | None => false end.
+Definition writes (u : nat) (t : token) : bool := match written u t with Some _ => true
+  | None => false end.
 Definition writes_bit (u b : nat) (t : token) : bool :=
   match written u t with Some s => Nat.testbit s b | None => false end.
 Definition goes_on (m : machine) (u : nat) (p : move -> bool) (t : token) : bool :=
@@ -198,7 +214,8 @@ Definition code (u : nat) : list (form token * form token) :=
 Definition read_bit (u b : nat) : form token := Recall (told (writes_bit u b)) (code u).
 Definition reads (u s : nat) : form token := reading (symbols m) (read_bit u) s.
 (* did this hold of the last token that acted? *)
-Definition last (p : token -> bool) : form token := Since (Not (Or (told acts) (told is_go))) (told p).
+Definition last (p : token -> bool) :
+  form token := Since (Not (Or (told acts) (told is_go))) (told p).
 Definition running (q : nat) : form token :=
   reading (length (listed m)) (fun b => last (leads_bit m b)) (place q (listed m)).
 Definition writing_input : form token := last is_input.
@@ -211,31 +228,37 @@ Definition moves (u : nat) : form token :=
 Definition spot (i : nat) : form token :=
   match i with 0 => told (going_on m) | S u => told (flips_tape u) end.
 (* the heads from i on stay, up to n *)
-Definition passed (n i : nat) : form token := all_of (spot i :: map (fun u => Not (moves u)) (seq i (n - i))).
+Definition passed (n i : nat) :
+  form token := all_of (spot i :: map (fun u => Not (moves u)) (seq i (n - i))).
 Definition due (u : nat) : form token := And (moves u) (any_of (map (passed u) (seq 0 (S u)))).
-Definition any_turn : form token := any_of (told is_go :: map (passed (tapes m)) (seq 0 (S (tapes m)))).
+Definition any_turn :
+  form token := any_of (told is_go :: map (passed (tapes m)) (seq 0 (S (tapes m)))).
 Definition turn : form token := And any_turn (Not writing_input).
 
 Definition looks_of (l : list (option nat)) : list (form token) :=
-  flat_map (fun u => match nth u l None with Some s => [reads u s] | None => [] end) (seq 0 (length l)).
+  flat_map (fun u => match nth u l None with Some s => [reads u s]
+    | None => [] end) (seq 0 (length l)).
 Definition case (e : entry) : form token := all_of (running (state_of e) :: looks_of (reads_of e)).
 Definition does (a : action) : form token :=
   And turn (any_of (map case (filter (fun e => same_action (act_of e) a) (table m)))).
 Definition leaving (u : nat) : form token :=
-  all_of [due u; Or (And (rightward u) (odd u)) (And (Not (rightward u)) (Not (odd u))); leaves_form k (digit u)].
+  all_of [due u; Or (And (rightward u) (odd u)) (And (Not (rightward u)) (Not (odd u)));
+    leaves_form k (digit u)].
 
 Definition formula (t : token) : form token :=
   match t with
   | Input _ | Go => Constant false
   | Act a => does a
   | Flip u b v o =>
-      all_of ([due u; if eqb (b =? 0) o then rightward u else Not (rightward u); if o then Not (odd u) else odd u]
+      all_of ([due u; if eqb (b =? 0) o then rightward u else Not (rightward u);
+        if o then Not (odd u) else odd u]
         ++ (if b =? 0 then [] else [far_form k (digit u) b])
         ++ [if v then Not (digit u b) else digit u b])
   | Full => any_of (map leaving (filter (has_flips m) (seq 0 (tapes m))))
   end.
 Definition ends : form token :=
-  any_of [told (ending m); And turn (Not (any_of (map does (actions m)))); And any_turn writing_input;
+  any_of [told (ending m); And turn (Not (any_of (map does (actions m))));
+    And any_turn writing_input;
           told is_full; Not (Once (Constant true))].
 End Formulas.
 
@@ -256,8 +279,10 @@ Hypothesis W : well_formed m = true.
 Notation told := (told (tokens m)).
 Notation k := (bits m).
 
-Definition dig (u b : nat) (h : list token) : bool := since (fun t => negb (touches u b t)) (sets u b) h.
-Definition parity (u : nat) (h : list token) : bool := since (fun t => negb (moves_tape u t)) (odd_on u) h.
+Definition dig (u b : nat) (h : list token) :
+  bool := since (fun t => negb (touches u b t)) (sets u b) h.
+Definition parity (u : nat) (h : list token) :
+  bool := since (fun t => negb (moves_tape u t)) (odd_on u) h.
 (* the symbol of the latest token that wrote where the code was q; blank without one *)
 Fixpoint recalled (u : nat) (q : nat -> bool) (h : list token) : nat :=
   match h with
@@ -278,8 +303,10 @@ Lemma last_holds p h : (forall t, p t = true -> acts t = true) -> told h ->
 Proof.
   intros P T. unfold last. cbn [holds]. induction T as [|t h I T IH]; [reflexivity|].
   cbn [pasts since last_act holds].
-  rewrite !(one_of_holds same same_spec) by assumption. cbn [holds] in IH. rewrite IH. specialize (P t).
-  destruct (p t) eqn:E, (acts t), (is_go t); try (discriminate (P eq_refl)); cbn; rewrite ?E; reflexivity.
+  rewrite !(one_of_holds same same_spec) by assumption. cbn [holds] in IH. rewrite IH.
+  specialize (P t).
+  destruct (p t) eqn:E, (acts t), (is_go t); try (discriminate (P eq_refl)); cbn; rewrite ?E;
+    reflexivity.
 Qed.
 
 (* What the tokens are. *)
@@ -296,21 +323,28 @@ Proof.
   - intros [(s & <- & I)|[(a & <- & I)|[<-|[(u & U & I)|[<-|[]]]]]]; try exact Logic.I.
     + apply in_seq in I. cbn. lia.
     + exact I.
-    + apply filter_In in U as [U F]. apply in_seq in U. unfold flips_of in I. apply in_flat_map in I as (b & B & I).
-      apply in_seq in B. cbn in I. destruct I as [<-|[<-|[<-|[<-|[]]]]]; cbn; repeat split; (assumption || lia).
+    + apply filter_In in U as [U F]. apply in_seq in U. unfold flips_of in I.
+      apply in_flat_map in I as (b & B & I).
+      apply in_seq in B. cbn in I. destruct I as [<-|[<-|[<-|[<-|[]]]]]; cbn; repeat split;
+        (assumption || lia).
   - destruct t as [s|a| |u b v o|]; cbn.
     + intros S. left. exists s. split; [reflexivity|apply in_seq; lia].
     + intros A. right. left. eauto.
     + auto.
-    + intros (U & F & B). right. right. right. left. exists u. split; [apply filter_In; split; [apply in_seq;
+    + intros (U & F & B). right. right. right. left. exists u.
+      split; [apply filter_In; split; [apply in_seq;
         lia|exact F]|].
-      unfold flips_of. apply in_flat_map. exists b. split; [apply in_seq; lia|]. destruct v, o; cbn; auto.
+      unfold flips_of. apply in_flat_map. exists b. split; [apply in_seq; lia|].
+      destruct v, o; cbn; auto.
     + intros _. right. right. right. right. now left.
 Qed.
 
 Lemma entry_in e : In e (table m) -> entry_fits m e = true.
-Proof. intros I. unfold well_formed in W. rewrite !andb_true_iff, forallb_forall in W. apply W, I. Qed.
-Lemma action_in a : In a (actions m) -> to a < states m /\ forallb (below (symbols m)) (puts a) = true.
+Proof.
+  intros I. unfold well_formed in W. rewrite !andb_true_iff, forallb_forall in W. apply W, I.
+Qed.
+Lemma action_in a : In a (actions m) -> to a < states m /\
+  forallb (below (symbols m)) (puts a) = true.
 Proof.
   intros I. unfold actions in I. rewrite (distinct_in _ same_action_spec) in I.
   apply in_map_iff in I as (e & <- & I).
@@ -327,13 +361,16 @@ Lemma written_known u t s : In t (tokens m) -> written u t = Some s -> s < symbo
 Proof.
   intros I. apply known_in in I. destruct t as [x|a| |? ? ? ?|]; cbn in *; try discriminate.
   - destruct (u =? 0); [|discriminate]. congruence.
-  - intros E. apply action_in in I as [_ I]. rewrite forallb_forall in I. specialize (I (Some s)). cbn in I.
-    apply Nat.ltb_lt, I. rewrite <- E. destruct (Nat.lt_ge_cases u (length (puts a))) as [L|L]; [now apply nth_In|].
+  - intros E. apply action_in in I as [_ I]. rewrite forallb_forall in I. specialize (I (Some s)).
+    cbn in I.
+    apply Nat.ltb_lt, I. rewrite <- E. destruct (Nat.lt_ge_cases u (length (puts a))) as [L|L];
+      [now apply nth_In|].
     rewrite nth_overflow in E by exact L. discriminate.
 Qed.
 Lemma recalled_known u q h : told h -> recalled u q h < symbols m.
 Proof.
-  intros T. induction T as [|t h I T IH]; [apply some_symbol|]. cbn [recalled]. destruct (writes u t && _);
+  intros T. induction T as [|t h I T IH]; [apply some_symbol|]. cbn [recalled].
+  destruct (writes u t && _);
     [|exact IH].
   destruct (written u t) eqn:E; [now apply (written_known u t)|apply some_symbol].
 Qed.
@@ -348,9 +385,11 @@ Proof.
     = Nat.testbit (recalled u (fun d => dig u d h) past) b).
   { induction past as [|t past IH]; intros P; [cbn; now rewrite Nat.bits_0|].
     inversion P as [|? ? I P']; subst. cbn [pasts latest recalled].
-    assert (E : forallb (fun d => eqb (holds same (fst d) (t :: past)) (holds same (snd d) h)) (code m u)
+    assert (E : forallb (fun d => eqb (holds same (fst d) (t :: past)) (holds same (snd d) h))
+      (code m u)
       = writes u t && forallb (fun c => eqb (dig u c (t :: past)) (dig u c h)) (seq 0 k)).
-    { unfold code. cbn [forallb fst snd]. rewrite (one_of_holds same same_spec) by exact I. cbn [holds].
+    { unfold code. cbn [forallb fst snd]. rewrite (one_of_holds same same_spec) by exact I.
+      cbn [holds].
       f_equal; [now destruct (writes u t)|]. induction (seq 0 k) as [|c l IHl]; [reflexivity|].
       cbn [map forallb fst snd]. rewrite IHl. f_equal. f_equal; now apply digit_holds. }
     rewrite E. destruct (writes u t && _) eqn:M; [|now apply IH].
@@ -364,7 +403,8 @@ Qed.
 Lemma two_digits : exists k', k = S (S k').
 Proof. unfold well_formed in W. rewrite !andb_true_iff, Nat.leb_le in W. exists (k - 2). lia. Qed.
 Lemma code_is c d : inside k c = true -> inside k d = true ->
-  forallb (fun b => eqb (nth b (digits k c) false) (nth b (digits k d) false)) (seq 0 k) = (c =? d)%Z.
+  forallb (fun b => eqb (nth b (digits k c) false) (nth b (digits k d) false)) (seq 0 k)
+    = (c =? d)%Z.
 Proof. destruct two_digits as (k' & K). rewrite K. apply same_code. Qed.
 Lemma moved_is r c : inside k c = true -> inside k (moved r c) = true ->
   exists d, d < k /\ digits k (moved r c) = flip d (digits k c)
@@ -372,7 +412,8 @@ Lemma moved_is r c : inside k c = true -> inside k (moved r c) = true ->
     /\ (forall b, b < k -> flips r c (digits k c) b = (b =? d)) /\ (d =? 0) = is_near r c.
 Proof. destruct two_digits as (k' & K). rewrite K. apply flipped_is. Qed.
 
-(* Digits and parity are those of the head's cell; what the latest token with a cell's code wrote is there. *)
+(* Digits and parity are those of the head's cell; what the latest token with a cell's code wrote
+   is there. *)
 Definition tape_so (h : list token) (tape : nat -> Z -> nat) (head : nat -> Z) (u : nat) : Prop :=
   inside k (head u) = true /\ (forall b, b < k -> dig u b h = nth b (digits k (head u)) false)
   /\ parity u h = Z.odd (head u)
@@ -383,8 +424,10 @@ Definition written_so (h : list token) (tape : nat -> Z -> nat) (head : nat -> Z
 Lemma recalled_ext u q q' h : (forall b, b < k -> q b = q' b) -> recalled u q h = recalled u q' h.
 Proof.
   intros E. induction h as [|t h IH]; [reflexivity|]. cbn [recalled]. rewrite IH.
-  replace (forallb _ (seq 0 k)) with (forallb (fun b => eqb (dig u b (t :: h)) (q' b)) (seq 0 k)); [reflexivity|].
-  apply eq_true_iff_eq. rewrite !forallb_forall. split; intros F b B; specialize (F b B); apply in_seq in B;
+  replace (forallb _ (seq 0 k)) with (forallb (fun b => eqb (dig u b (t :: h)) (q' b)) (seq 0 k));
+    [reflexivity|].
+  apply eq_true_iff_eq. rewrite !forallb_forall. split; intros F b B; specialize (F b B);
+    apply in_seq in B;
     [rewrite E by lia|rewrite <- E by lia]; exact F.
 Qed.
 
@@ -393,14 +436,16 @@ Lemma reads_so h tape head u s : written_so h tape head -> u < tapes m -> s < sy
 Proof.
   intros (T & F) U S. destruct (F u U) as (I & D & _ & R). rewrite <- (R (head u) I).
   rewrite (recalled_ext u _ (fun d => dig u d h)) by (intros b B; now rewrite D).
-  unfold reads. apply reading_holds; [exact S|now apply recalled_known|]. intros b _. now apply read_bit_holds.
+  unfold reads. apply reading_holds; [exact S|now apply recalled_known|]. intros b _.
+  now apply read_bit_holds.
 Qed.
 Lemma digits_so h tape head u : written_so h tape head -> u < tapes m ->
   map (fun b => holds same (digit m u b) h) (seq 0 k) = digits k (head u).
 Proof.
   intros (T & F) U. destruct (F u U) as (_ & D & _). apply (nth_ext _ _ false false).
   - now rewrite map_length, seq_length, digits_length.
-  - rewrite map_length, seq_length. intros b B. rewrite nth_map_seq by exact B. rewrite digit_holds by exact T.
+  - rewrite map_length, seq_length. intros b B. rewrite nth_map_seq by exact B.
+    rewrite digit_holds by exact T.
     now apply D.
 Qed.
 Lemma inside_0 : inside k 0 = true.
@@ -414,21 +459,28 @@ Proof.
   intros (T & F) U. destruct (F u U) as (I & D & _).
   rewrite all_of_holds, <- code_is by (exact I || apply inside_0).
   rewrite zero_digits. apply eq_true_iff_eq. rewrite !forallb_forall. split.
-  - intros H b B. specialize (H (Not (digit m u b)) ltac:(now apply in_map_iff; exists b)). cbn [holds] in H.
+  - intros H b B. specialize (H (Not (digit m u b)) ltac:(now apply in_map_iff; exists b)).
+    cbn [holds] in H.
     apply in_seq in B. rewrite digit_holds, D in H by (exact T || lia). rewrite nth_repeat.
     now apply negb_true_iff in H as ->.
-  - intros H f B. apply in_map_iff in B as (b & <- & B). specialize (H b B). apply in_seq in B. cbn [holds].
-    rewrite digit_holds, D by (exact T || lia). rewrite nth_repeat in H. now apply eqb_prop in H as ->.
+  - intros H f B. apply in_map_iff in B as (b & <- & B). specialize (H b B). apply in_seq in B.
+    cbn [holds].
+    rewrite digit_holds, D by (exact T || lia). rewrite nth_repeat in H.
+    now apply eqb_prop in H as ->.
 Qed.
 
 Lemma acts_so h tape head t : written_so h tape head -> In t (tokens m) -> acts t = true ->
-  written_so (t :: h) (fun u => match written u t with Some s => set (tape u) (head u) s | None => tape u end) head.
+  written_so (t :: h) (fun u => match written u t with Some s => set (tape u) (head u) s
+    | None => tape u end) head.
 Proof.
   intros (T & F) I A. split; [now constructor|]. intros u U. destruct (F u U) as (In & D & P & R).
-  assert (D' : forall b, dig u b (t :: h) = dig u b h) by (intros b; unfold dig; cbn [since]; now destruct t).
-  split; [exact In|]. split; [intros b B; rewrite D'; now apply D|]. split; [rewrite <- P; unfold parity;
+  assert (D' : forall b, dig u b (t :: h) = dig u b h) by (intros b; unfold dig; cbn [since];
+    now destruct t).
+  split; [exact In|]. split; [intros b B; rewrite D'; now apply D|].
+  split; [rewrite <- P; unfold parity;
     cbn [since]; now destruct t|].
-  intros c C. cbn [recalled]. unfold writes. destruct (written u t) as [s|]; [|now apply R]. cbn [andb].
+  intros c C. cbn [recalled]. unfold writes. destruct (written u t) as [s|]; [|now apply R].
+  cbn [andb].
   replace (forallb _ (seq 0 k)) with (head u =? c)%Z.
   - unfold set. rewrite (Z.eqb_sym c). destruct (head u =? c)%Z; [reflexivity|]. now apply R.
   - rewrite <- code_is by assumption. apply eq_true_iff_eq. rewrite !forallb_forall.
@@ -445,21 +497,25 @@ Proof.
   assert (Ex : x = Flip t d (negb (nth d (digits k (head t)) false)) (Z.odd (moved r (head t)))).
   { unfold x, flip_to. now rewrite E. }
   clearbody x. subst x.
-  match goal with |- In ?x _ /\ _ => assert (X : In x (tokens m)) by (apply known_in; cbn; auto) end.
+  match goal with |- In ?x _ /\ _ => assert (X : In x (tokens m)) by (apply known_in; cbn;
+    auto) end.
   split; [exact X|]. split; [now constructor|]. intros u U. destruct (F u U) as (In & Du & P & R).
   unfold tape_so, set_head. destruct (Nat.eqb_spec u t) as [->|N].
   - split; [exact I|]. split; [|split].
-    + intros b B. unfold dig. cbn [since touches sets]. rewrite Nat.eqb_refl. cbn [andb]. fold (dig t b h).
+    + intros b B. unfold dig. cbn [since touches sets]. rewrite Nat.eqb_refl. cbn [andb].
+      fold (dig t b h).
       rewrite C. destruct (Nat.eqb_spec d b) as [->|Nb].
       * cbn. rewrite orb_false_r. rewrite nth_flip by (now rewrite digits_length). reflexivity.
       * cbn. rewrite D0 by exact B. clear - Nb. generalize (digits k (head t)) as l. revert b Nb.
-        induction d as [|d IH]; intros [|b] N [|y l]; cbn; try reflexivity; try contradiction. apply IH. congruence.
+        induction d as [|d IH]; intros [|b] N [|y l]; cbn; try reflexivity; try contradiction.
+        apply IH. congruence.
     + unfold parity. cbn [since moves_tape is_go flips_tape odd_on orb]. rewrite Nat.eqb_refl. cbn.
       apply orb_false_r.
     + intros c Cc. cbn [recalled]. now apply R.
   - assert (N' : (t =? u) = false) by (apply Nat.eqb_neq; congruence).
     split; [exact In|]. split; [|split].
-    + intros b B. unfold dig. cbn [since touches sets]. rewrite N'. cbn [andb negb orb]. now apply Du.
+    + intros b B. unfold dig. cbn [since touches sets]. rewrite N'. cbn [andb negb orb].
+      now apply Du.
     + unfold parity. cbn [since moves_tape is_go flips_tape odd_on orb]. rewrite N'. exact P.
     + intros c Cc. cbn [recalled]. now apply R.
 Qed.
@@ -474,19 +530,23 @@ Qed.
 
 (** * What comes next *)
 
-Definition spot_of (i : nat) (t : token) : bool := match i with 0 => going_on m t | S u => flips_tape u t end.
+Definition spot_of (i : nat) (t : token) : bool := match i with 0 => going_on m t
+  | S u => flips_tape u t end.
 (* After go; or the last token that acted was a, and i says which heads have been told of since. *)
 Definition fits (h : list token) (s : config) : Prop :=
   match s with
   | At q todo tape head => written_so h tape head /\ exists t past, h = t :: past /\
       (t = Go /\ todo = [] /\ q = start m
-       \/ exists a i, last_act h = Some (Act a) /\ In a (actions m) /\ halts m (to a) = false /\ q = to a
+       \/ exists a i, last_act h = Some (Act a) /\ In a (actions m) /\ halts m (to a) = false /\
+         q = to a
           /\ i <= tapes m /\ (forall j, spot_of j t = (j =? i)) /\ todo = moves_from m a head i
           /\ is_go t = false /\ is_full t = false /\ ending m t = false)
-  | Stopped => told h /\ exists t past, h = t :: past /\ (t = Full \/ exists a, t = Act a /\ halts m (to a) = true)
+  | Stopped => told h /\ exists t past, h = t :: past /\
+    (t = Full \/ exists a, t = Act a /\ halts m (to a) = true)
   end.
 
-Lemma filter_none (p : nat -> bool) i n : forallb (fun t => negb (p t)) (seq i n) = true <-> filter p (seq i n) =
+Lemma filter_none (p : nat -> bool) i n : forallb (fun t => negb (p t)) (seq i n) = true <->
+  filter p (seq i n) =
   [].
 Proof.
   revert i. induction n as [|n IH]; intros i; [easy|]. cbn. destruct (p i); cbn; [easy|]. apply IH.
@@ -496,7 +556,8 @@ Lemma filter_first (p : nat -> bool) n : forall i t rest, filter p (seq i n) = t
   /\ forallb (fun t => negb (p t)) (seq i (t - i)) = true.
 Proof.
   induction n as [|n IH]; intros i t rest E; [discriminate|]. cbn in E. destruct (p i) eqn:P.
-  - inversion E. subst t. rewrite Nat.sub_diag. replace (i + S n - S i) with n by lia. repeat split; (lia || auto).
+  - inversion E. subst t. rewrite Nat.sub_diag. replace (i + S n - S i) with n by lia.
+    repeat split; (lia || auto).
   - apply IH in E as (L & P' & R & N). split; [lia|]. split; [exact P'|]. split.
     + rewrite R. do 2 f_equal. lia.
     + replace (t - i) with (S (t - S i)) by lia. cbn. now rewrite P, N.
@@ -515,7 +576,8 @@ Proof.
 Qed.
 
 Section Fitting.
-Variables (h : list token) (q : nat) (todo : list (nat * bool)) (tape : nat -> Z -> nat) (head : nat -> Z).
+Variables (h : list token) (q : nat) (todo : list (nat * bool)) (tape : nat -> Z ->
+  nat) (head : nat -> Z).
 Hypothesis F : fits h (At q todo tape head).
 Let T : told h := proj1 (proj1 F).
 Let so : written_so h tape head := proj1 F.
@@ -529,21 +591,25 @@ Qed.
 Lemma running_fits p : p < states m -> halts m p = false -> holds same (running m p) h = (p =? q).
 Proof.
   intros P H. pose proof (place_in p _ (listed_in p P H)) as [Pl Pn].
-  assert (Q : In q (listed m) /\ forall b, holds same (last m (leads_bit m b)) h = Nat.testbit (place q (listed
+  assert (Q : In q (listed m) /\ forall b, holds same (last m (leads_bit m b)) h
+    = Nat.testbit (place q (listed
     m)) b).
   { pose proof F as (_ & t & past & E & [(-> & _ & Eq)|(a & i & L & A & N & Eq & _)]); rewrite Eq.
-    - split; [now left|]. intros b. rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite E. cbn.
+    - split; [now left|]. intros b. rewrite last_holds by (exact T || (intros []; cbn; congruence)).
+      rewrite E. cbn.
       now rewrite Nat.eqb_refl, Nat.bits_0.
     - pose proof (listed_in (to a) (proj1 (action_in a A)) N) as I. split; [exact I|]. intros b.
       rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite L. cbn [leads_bit].
-      replace (existsb (Nat.eqb (to a)) (listed m)) with true; [reflexivity|]. symmetry. apply existsb_exists.
+      replace (existsb (Nat.eqb (to a)) (listed m)) with true; [reflexivity|]. symmetry.
+      apply existsb_exists.
       exists (to a). split; [exact I|apply Nat.eqb_refl]. }
   destruct Q as [I B]. pose proof (place_in q _ I) as [Ql Qn]. unfold running.
   rewrite (reading_holds same _ _ _ (place q (listed m))) by (assumption || (intros; apply B)).
   apply eq_true_iff_eq. rewrite !Nat.eqb_eq. split; [congruence|now intros ->].
 Qed.
 
-Lemma case_fits e : In e (table m) -> holds same (case m e) h = matches q (fun t => tape t (head t)) e.
+Lemma case_fits e : In e (table m) -> holds same (case m e) h = matches q (fun t => tape t (head t))
+  e.
 Proof.
   intros I. apply entry_in in I. unfold entry_fits in I.
   rewrite !andb_true_iff, negb_true_iff, !Nat.ltb_lt, Nat.eqb_eq in I.
@@ -551,45 +617,55 @@ Proof.
   rewrite running_fits by assumption. f_equal. unfold looks_of. rewrite L.
   assert (B : forall u, u < tapes m -> u < tapes m) by auto. revert B.
   assert (K : forall l, (forall u, In u l -> u < tapes m) ->
-    forallb (fun f => holds same f h) (flat_map (fun u => match nth u (reads_of e) None with Some s => [reads m u
+    forallb (fun f => holds same f h) (flat_map (fun u => match nth u (reads_of e) None
+      with Some s => [reads m u
       s] | None => [] end) l)
     = forallb (fun t => reads_symbol (nth t (reads_of e) None) (tape t (head t))) l).
   { induction l as [|u l IH]; intros Lt; [reflexivity|]. cbn [flat_map forallb].
     rewrite forallb_app, IH by (intros; apply Lt; now right).
-    f_equal. destruct (nth u (reads_of e) None) as [s|] eqn:E; [|reflexivity]. cbn. rewrite andb_true_r.
+    f_equal. destruct (nth u (reads_of e) None) as [s|] eqn:E; [|reflexivity]. cbn.
+    rewrite andb_true_r.
     apply (reads_so h tape head); [exact so|apply Lt; now left|].
-    rewrite forallb_forall in S. specialize (S (Some s)). cbn in S. apply Nat.ltb_lt, S. rewrite <- E. apply nth_In.
+    rewrite forallb_forall in S. specialize (S (Some s)). cbn in S. apply Nat.ltb_lt, S.
+    rewrite <- E. apply nth_In.
     rewrite L. apply Lt. now left. }
   intros _. apply K. intros u U. apply in_seq in U. lia.
 Qed.
 
-Lemma entry_only a : (exists e, In e (table m) /\ act_of e = a /\ matches q (fun t => tape t (head t)) e = true)
+Lemma entry_only a :
+  (exists e, In e (table m) /\ act_of e = a /\ matches q (fun t => tape t (head t)) e = true)
   <-> entry_at m q (fun t => tape t (head t)) = Some a.
 Proof.
   unfold entry_at. split.
   - intros (e & I & A & M). destruct (find _ _) as [f|] eqn:X.
     + cbn. f_equal. apply find_some in X as [I' M']. rewrite <- A.
       assert (D : agree e f = true).
-      { unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as [_ D]. unfold deterministic in D.
+      { unfold well_formed in W. rewrite !andb_true_iff in W. destruct W as [_ D].
+        unfold deterministic in D.
         rewrite forallb_forall in D. specialize (D e I). rewrite forallb_forall in D. now apply D. }
       unfold matches in M, M'. rewrite andb_true_iff, Nat.eqb_eq, forallb_forall in M, M'.
       destruct M as [Q M], M' as [Q' M'].
-      unfold agree in D. rewrite Q, Q', Nat.eqb_refl in D. cbn [negb orb] in D. apply orb_true_iff in D as [D|D].
+      unfold agree in D. rewrite Q, Q', Nat.eqb_refl in D. cbn [negb orb] in D.
+      apply orb_true_iff in D as [D|D].
       * exfalso. apply negb_true_iff, not_true_iff_false in D. apply D, forallb_forall. intros u U.
         specialize (M u U).
         assert (U' : In u (seq 0 (length (reads_of f)))).
-        { apply entry_in in I, I'. unfold entry_fits in I, I'. rewrite !andb_true_iff, !Nat.eqb_eq in I, I'.
-          replace (length (reads_of f)) with (length (reads_of e)); [exact U|]. intuition congruence. }
+        { apply entry_in in I, I'. unfold entry_fits in I, I'.
+          rewrite !andb_true_iff, !Nat.eqb_eq in I, I'.
+          replace (length (reads_of f)) with (length (reads_of e)); [exact U|].
+          intuition congruence. }
         specialize (M' u U'). unfold meet, reads_symbol in *.
         destruct (nth u (reads_of e) None), (nth u (reads_of f) None); try reflexivity.
         rewrite Nat.eqb_eq in *. congruence.
       * symmetry. now apply same_action_spec.
     + exfalso. pose proof (find_none _ _ X e I) as N. congruence.
-  - destruct (find _ _) as [e|] eqn:X; [|discriminate]. cbn. intros A. inversion A. apply find_some in X.
+  - destruct (find _ _) as [e|] eqn:X; [|discriminate]. cbn. intros A. inversion A.
+    apply find_some in X.
     exists e. tauto.
 Qed.
 
-Lemma some_case a : existsb (fun f => holds same f h) (map (case m) (filter (fun e => same_action (act_of e) a)
+Lemma some_case a :
+  existsb (fun f => holds same f h) (map (case m) (filter (fun e => same_action (act_of e) a)
   (table m))) = true
   <-> entry_at m q (fun t => tape t (head t)) = Some a.
 Proof.
@@ -608,14 +684,17 @@ Hypotheses (E : h = t :: past) (L : last_act h = Some (Act a)) (N : halts m (to 
 
 Lemma right_acting u : holds same (rightward m u) h = goes_right a u.
 Proof.
-  unfold rightward. rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite L. cbn. now rewrite N.
+  unfold rightward. rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite L. cbn.
+  now rewrite N.
 Qed.
 Lemma moves_acting u : u < tapes m -> holds same (moves m u) h = moving m a head u.
 Proof.
   intros U. unfold moves, moving.
-  assert (M : holds same (last m (goes_on m u (fun g => negb (same_move g Stay)))) h = negb (same_move (goes a u)
+  assert (M : holds same (last m (goes_on m u (fun g => negb (same_move g Stay)))) h
+    = negb (same_move (goes a u)
     Stay)).
-  { rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite L. cbn. now rewrite N. }
+  { rewrite last_holds by (exact T || (intros []; cbn; congruence)). rewrite L. cbn. now rewrite N.
+    }
   destruct (one_sided m); [|now rewrite M, andb_true_r]. cbn [holds negb orb].
   now rewrite M, right_acting, (at_0_so h tape head) by (exact so || exact U).
 Qed.
@@ -623,28 +702,34 @@ Lemma passed_acting n j : n <= tapes m -> holds same (passed m n j) h
   = (j =? i) && forallb (fun x => negb (moving m a head x)) (seq j (n - j)).
 Proof.
   intros Le. unfold passed. rewrite all_of_holds. cbn [forallb]. f_equal.
-  - rewrite <- S_. assert (I : In t (tokens m)) by (pose proof T as T'; rewrite E in T'; now inversion T').
+  - rewrite <- S_. assert (I : In t (tokens m)) by (pose proof T as T'; rewrite E in T';
+      now inversion T').
     rewrite E. destruct j; now apply (one_of_holds same same_spec).
   - apply eq_true_iff_eq. rewrite !forallb_forall. split.
-    + intros H x X. specialize (H (Not (moves m x)) ltac:(now apply in_map_iff; exists x)). cbn [holds] in H.
+    + intros H x X. specialize (H (Not (moves m x)) ltac:(now apply in_map_iff; exists x)).
+      cbn [holds] in H.
       apply in_seq in X. now rewrite moves_acting in H by lia.
-    + intros H f X. apply in_map_iff in X as (x & <- & X). specialize (H x X). apply in_seq in X. cbn [holds].
+    + intros H f X. apply in_map_iff in X as (x & <- & X). specialize (H x X). apply in_seq in X.
+      cbn [holds].
       now rewrite moves_acting by lia.
 Qed.
-Lemma any_passed n : n <= tapes m -> existsb (fun f => holds same f h) (map (passed m n) (seq 0 (S n)))
+Lemma any_passed n : n <= tapes m ->
+  existsb (fun f => holds same f h) (map (passed m n) (seq 0 (S n)))
   = (i <=? n) && forallb (fun x => negb (moving m a head x)) (seq i (n - i)).
 Proof.
   intros Le. apply eq_true_iff_eq. rewrite existsb_exists, andb_true_iff, Nat.leb_le. split.
   - intros (f & J & H). apply in_map_iff in J as (j & <- & J). apply in_seq in J.
     rewrite passed_acting in H by exact Le.
     apply andb_true_iff in H as [Ej H]. apply Nat.eqb_eq in Ej. subst j. split; [lia|exact H].
-  - intros [Li H]. exists (passed m n i). rewrite passed_acting, Nat.eqb_refl by exact Le. split; [|exact H].
+  - intros [Li H]. exists (passed m n i). rewrite passed_acting, Nat.eqb_refl by exact Le.
+    split; [|exact H].
     apply in_map, in_seq. lia.
 Qed.
 Lemma due_acting u : u < tapes m -> todo = moves_from m a head i ->
   holds same (due m u) h = match todo with (t, _) :: _ => u =? t | [] => false end.
 Proof.
-  intros U Et. rewrite Et. unfold due. cbn [holds]. rewrite any_of_holds, any_passed, moves_acting by lia.
+  intros U Et. rewrite Et. unfold due. cbn [holds]. rewrite any_of_holds, any_passed, moves_acting
+    by lia.
   unfold moves_from.
   destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest] eqn:X.
   - cbn. apply filter_none in X. rewrite forallb_forall in X.
@@ -656,28 +741,36 @@ Proof.
       specialize (Y u ltac:(apply in_seq; lia)). apply negb_true_iff in Y. now rewrite Y.
     + rewrite Nat.eqb_refl, M. cbn [andb]. apply andb_true_iff. rewrite Nat.leb_le. split; [lia|].
       now apply forallb_forall.
-    + rewrite (proj2 (Nat.eqb_neq u x)) by lia. apply not_true_iff_false. rewrite !andb_true_iff, forallb_forall.
+    + rewrite (proj2 (Nat.eqb_neq u x)) by lia. apply not_true_iff_false.
+      rewrite !andb_true_iff, forallb_forall.
       intros (_ & _ & Z). specialize (Z x ltac:(apply in_seq; lia)). rewrite M in Z. discriminate.
 Qed.
 Lemma turn_acting : todo = moves_from m a head i -> i <= tapes m -> is_go t = false ->
   holds same (any_turn m) h = match todo with [] => true | _ => false end.
 Proof.
-  intros Et Li G. rewrite Et. unfold any_turn. rewrite any_of_holds. cbn [existsb]. rewrite any_passed by lia.
+  intros Et Li G. rewrite Et. unfold any_turn. rewrite any_of_holds. cbn [existsb].
+  rewrite any_passed by lia.
   rewrite (proj2 (Nat.leb_le i (tapes m)) Li). cbn [andb].
   replace (holds same (one_of (tokens m) is_go) h) with false.
   - cbn [orb]. unfold moves_from.
-    destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest] eqn:X; [now apply filter_none|].
+    destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest] eqn:X;
+      [now apply filter_none|].
     apply not_true_iff_false. intros Y. apply filter_none in Y. congruence.
-  - pose proof T as T'. rewrite E in *. rewrite (one_of_holds same same_spec); [easy|]. now inversion T'.
+  - pose proof T as T'. rewrite E in *. rewrite (one_of_holds same same_spec); [easy|].
+    now inversion T'.
 Qed.
 End Acting.
 
-Lemma due_fits u : u < tapes m -> holds same (due m u) h = match todo with (t, _) :: _ => u =? t | [] => false end.
+Lemma due_fits u : u < tapes m -> holds same (due m u) h = match todo with (t, _) :: _ => u =? t
+  | [] => false end.
 Proof.
-  intros U. pose proof F as (_ & t & past & E & [(-> & Et & _)|(a & i & L & A & N & _ & I & S & Et & _)]).
+  intros U. pose proof F as
+    (_ & t & past & E & [(-> & Et & _)|(a & i & L & A & N & _ & I & S & Et & _)]).
   - rewrite Et. unfold due. cbn [holds]. rewrite any_of_holds.
-    replace (existsb _ _) with false; [apply andb_false_r|]. symmetry. apply not_true_iff_false. intros X.
-    apply existsb_exists in X as (f & J & X). apply in_map_iff in J as (j & <- & _). unfold passed in X.
+    replace (existsb _ _) with false; [apply andb_false_r|]. symmetry. apply not_true_iff_false.
+    intros X.
+    apply existsb_exists in X as (f & J & X). apply in_map_iff in J as (j & <- & _).
+    unfold passed in X.
     rewrite all_of_holds in X. cbn [forallb] in X. apply andb_true_iff in X as [X _].
     destruct j; unfold spot in X; rewrite E in X;
       rewrite (one_of_holds same same_spec) in X by (now apply known_in); discriminate.
@@ -693,16 +786,19 @@ Qed.
 Lemma does_fits a : holds same (does m a) h = true
   <-> todo = [] /\ entry_at m q (fun t => tape t (head t)) = Some a.
 Proof.
-  unfold does, turn. cbn [holds]. rewrite any_of_holds, turn_fits, not_input, !andb_true_iff, some_case.
+  unfold does, turn. cbn [holds]. rewrite any_of_holds, turn_fits, not_input, !andb_true_iff,
+    some_case.
   destruct todo; cbn; intuition congruence.
 Qed.
 Lemma todo_fits t r rest : todo = (t, r) :: rest -> t < tapes m /\ has_flips m t = true
   /\ holds same (rightward m t) h = r.
 Proof.
-  intros Et. pose proof F as (_ & t0 & past & E & [(_ & En & _)|(a & i & L & A & N & _ & I & S & Em & _)]);
+  intros Et. pose proof F as
+    (_ & t0 & past & E & [(_ & En & _)|(a & i & L & A & N & _ & I & S & Em & _)]);
     [congruence|].
   rewrite Em in Et. unfold moves_from in Et.
-  destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest'] eqn:X; [discriminate|]. inversion Et.
+  destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest'] eqn:X; [discriminate|].
+  inversion Et.
   subst x.
   apply filter_first in X as (B & M & _ & _). split; [lia|]. split; [|now apply (right_acting a)].
   unfold has_flips. apply orb_true_iff. right. apply existsb_exists. exists a. split; [exact A|].
@@ -713,10 +809,12 @@ Lemma ends_fits : holds same (ends m) h = true
 Proof.
   unfold ends, turn. rewrite any_of_holds. cbn [existsb holds].
   rewrite any_of_holds, not_input, andb_false_r, !orb_false_r.
-  assert (O : holds same (one_of (tokens m) (ending m)) h = false /\ holds same (one_of (tokens m) is_full) h =
+  assert (O : holds same (one_of (tokens m) (ending m)) h = false /\
+    holds same (one_of (tokens m) is_full) h =
     false
     /\ negb (existsb (fun _ => true) (pasts h)) = false).
-  { pose proof F as ((T' & _) & t & past & E & C). rewrite E in *. inversion T' as [|? ? I _]; subst.
+  { pose proof F as ((T' & _) & t & past & E & C). rewrite E in *. inversion T' as [|? ? I _];
+      subst.
     rewrite !(one_of_holds same same_spec) by exact I.
     destruct C as [(-> & _)|(a & i & _ & _ & _ & _ & _ & _ & _ & _ & Fu & En)];
       [repeat split|repeat split; assumption]. }
@@ -724,13 +822,16 @@ Proof.
   assert (D : existsb (fun f => holds same f h) (map (does m) (actions m)) = true
     <-> todo = [] /\ exists a, entry_at m q (fun t => tape t (head t)) = Some a).
   { rewrite existsb_exists. split.
-    - intros (f & I & H). apply in_map_iff in I as (a & <- & _). apply does_fits in H as [Et H]. eauto.
+    - intros (f & I & H). apply in_map_iff in I as (a & <- & _). apply does_fits in H as [Et H].
+      eauto.
     - intros (Et & a & H). exists (does m a). rewrite does_fits. split; [|auto]. apply in_map.
-      apply entry_only in H as (e & I & A & _). unfold actions. rewrite (distinct_in _ same_action_spec), <- A.
+      apply entry_only in H as (e & I & A & _). unfold actions.
+      rewrite (distinct_in _ same_action_spec), <- A.
       now apply in_map. }
   cbn [negb]. rewrite andb_true_r, andb_true_iff, negb_true_iff, <- not_true_iff_false, D.
   destruct todo as [|x rest]; [|split; [intros [H _]|intros [H _]]; discriminate]. split.
-  - intros [_ H]. split; [reflexivity|]. destruct (entry_at _ _ _) as [a|]; [|reflexivity]. exfalso. eauto.
+  - intros [_ H]. split; [reflexivity|]. destruct (entry_at _ _ _) as [a|]; [|reflexivity]. exfalso.
+    eauto.
   - intros [_ H]. split; [reflexivity|]. intros (_ & a & H'). congruence.
 Qed.
 End Fitting.
@@ -738,7 +839,8 @@ End Fitting.
 Lemma step_known h s t : fits h s -> next m s = Some t -> In t (tokens m).
 Proof.
   destruct s as [q [|[u r] todo] tape head|]; [| |discriminate]; intros F N.
-  - cbn [next] in N. destruct (entry_at _ _ _) as [a|] eqn:E; [|discriminate]. inversion N. apply known_in. cbn.
+  - cbn [next] in N. destruct (entry_at _ _ _) as [a|] eqn:E; [|discriminate]. inversion N.
+    apply known_in. cbn.
     apply (entry_only q tape head) in E as (e & I & <- & _). unfold actions.
     rewrite (distinct_in _ same_action_spec). now apply in_map.
   - destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & _). cbn [next] in N.
@@ -760,14 +862,17 @@ Proof.
       <-> v = negb (nth b (digits k (head u)) false)).
   { rewrite <- D, <- digit_holds by (exact T || exact B).
     destruct v; cbn [holds]; destruct (holds same (digit m u b) h); cbn; split; congruence. }
-  assert (O' : holds same (if o then Not (odd m u) else odd m u) h = true <-> o = negb (Z.odd (head u))).
+  assert (O' : holds same (if o then Not (odd m u) else odd m u) h = true <->
+    o = negb (Z.odd (head u))).
   { destruct o; cbn [holds]; rewrite O; destruct (Z.odd (head u)); cbn; split; congruence. }
-  assert (R' : holds same (if eqb (b =? 0) o then rightward m u else Not (rightward m u)) h = eqb (eqb (b =? 0)
+  assert (R' : holds same (if eqb (b =? 0) o then rightward m u else Not (rightward m u)) h
+    = eqb (eqb (b =? 0)
     o) r).
   { destruct (eqb (b =? 0) o); cbn [holds]; rewrite R; now destruct r. }
   rewrite !andb_true_iff, V, O', R'. unfold flips, is_near. destruct (Nat.eqb_spec b 0) as [->|Nb].
   - cbn [forallb]. destruct r, o, (Z.odd (head u)); cbn; intuition congruence.
-  - cbn [forallb]. rewrite andb_true_r, (far_form_holds same k (digit m u) h (head u) (digits_so h tape head u so
+  - cbn [forallb].
+    rewrite andb_true_r, (far_form_holds same k (digit m u) h (head u) (digits_so h tape head u so
       U)) by lia.
     destruct r, o, (Z.odd (head u)); cbn; intuition congruence.
 Qed.
@@ -776,17 +881,22 @@ Lemma leaving_rule h q tape head u r todo : fits h (At q ((u, r) :: todo) tape h
 Proof.
   intros F. destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & R).
   pose proof (proj1 F) as so. pose proof so as (T & So). destruct (So u U) as (In0 & _ & P & _).
-  assert (Lv : forall x, x < tapes m -> holds same (leaving m x) h = (x =? u) && negb (inside k (moved r (head
+  assert (Lv : forall x, x < tapes m ->
+    holds same (leaving m x) h = (x =? u) && negb (inside k (moved r (head
     u)))).
-  { intros x X. unfold leaving. rewrite all_of_holds. cbn [forallb]. rewrite (due_fits h q _ tape head F x X).
+  { intros x X. unfold leaving. rewrite all_of_holds. cbn [forallb].
+    rewrite (due_fits h q _ tape head F x X).
     destruct (Nat.eqb_spec x u) as [->|]; [|reflexivity]. cbn [andb holds].
     rewrite andb_true_r, R, odd_holds, P by exact T.
-    rewrite (leaves_form_holds same k (digit m u) h (head u) (digits_so h tape head u so U)) by (destruct
+    rewrite (leaves_form_holds same k (digit m u) h (head u) (digits_so h tape head u so U))
+      by (destruct
       two_digits as (? & ->); lia).
-    destruct two_digits as (k' & K). rewrite K in *. rewrite move_leaves, negb_involutive by exact In0. f_equal.
+    destruct two_digits as (k' & K). rewrite K in *.
+    rewrite move_leaves, negb_involutive by exact In0. f_equal.
     unfold is_near. now destruct r, (Z.odd (head u)). }
   cbn [formula]. rewrite any_of_holds. apply eq_true_iff_eq. rewrite existsb_exists. split.
-  - intros (f & I & H). apply in_map_iff in I as (x & <- & I). apply filter_In in I as [I _]. apply in_seq in I.
+  - intros (f & I & H). apply in_map_iff in I as (x & <- & I). apply filter_In in I as [I _].
+    apply in_seq in I.
     rewrite Lv in H by lia. now apply andb_true_iff in H.
   - intros H. exists (leaving m u). rewrite Lv, Nat.eqb_refl by exact U. split; [|exact H].
     apply in_map, filter_In. split; [apply in_seq; lia|exact Fl].
@@ -798,12 +908,16 @@ Proof.
   intros F K. destruct todo as [|[u r] todo].
   - cbn [next]. destruct t as [s|a| |x b v o|].
     + split; [discriminate|]. destruct (entry_at _ _ _); discriminate.
-    + cbn [formula]. rewrite (does_fits h q [] tape head F). destruct (entry_at _ _ _); cbn; intuition congruence.
+    + cbn [formula]. rewrite (does_fits h q [] tape head F). destruct (entry_at _ _ _); cbn;
+        intuition congruence.
     + split; [discriminate|]. destruct (entry_at _ _ _); discriminate.
-    + destruct K as (U & _ & B). split; [|destruct (entry_at _ _ _); discriminate]. intros H. cbn [formula] in H.
-      rewrite all_of_holds, forallb_app in H. cbn [forallb] in H. rewrite (due_fits h q _ tape head F x U) in H.
+    + destruct K as (U & _ & B). split; [|destruct (entry_at _ _ _); discriminate]. intros H.
+      cbn [formula] in H.
+      rewrite all_of_holds, forallb_app in H. cbn [forallb] in H.
+      rewrite (due_fits h q _ tape head F x U) in H.
       discriminate.
-    + split; [|destruct (entry_at _ _ _); discriminate]. intros H. cbn [formula] in H. rewrite any_of_holds in H.
+    + split; [|destruct (entry_at _ _ _); discriminate]. intros H. cbn [formula] in H.
+      rewrite any_of_holds in H.
       apply existsb_exists in H as (f & I & H). apply in_map_iff in I as (x & <- & I).
       apply filter_In in I as [I _].
       apply in_seq in I. unfold leaving in H. rewrite all_of_holds in H. cbn [forallb] in H.
@@ -811,31 +925,39 @@ Proof.
   - destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & _). cbn [next].
     pose proof (proj1 (proj2 (proj1 F) u U)) as In0.
     assert (C : inside k (moved r (head u)) = true -> exists d,
-      flip_to m u (head u) (moved r (head u)) = Flip u d (negb (nth d (digits k (head u)) false)) (negb (Z.odd
+      flip_to m u (head u) (moved r (head u)) = Flip u d (negb (nth d (digits k (head u)) false))
+        (negb (Z.odd
         (head u)))
       /\ (forall b, b < k -> flips r (head u) (digits k (head u)) b = (b =? d))).
-    { intros I. destruct (moved_is r (head u) In0 I) as (d & _ & _ & X & Y & _). exists d. split; [|exact Y].
+    { intros I. destruct (moved_is r (head u) In0 I) as (d & _ & _ & X & Y & _). exists d.
+      split; [|exact Y].
       unfold flip_to. now rewrite X, odd_moved. }
     destruct t as [s|a| |x b v o|].
     + split; [discriminate|]. destruct (inside k (moved r (head u))); [|discriminate].
       destruct (C eq_refl) as (d & -> & _). discriminate.
     + cbn [formula]. rewrite (does_fits h q _ tape head F). split; [intros [H _]; discriminate|].
-      destruct (inside k (moved r (head u))); [|discriminate]. destruct (C eq_refl) as (d & -> & _). discriminate.
+      destruct (inside k (moved r (head u))); [|discriminate]. destruct (C eq_refl) as (d & -> & _).
+      discriminate.
     + split; [discriminate|]. destruct (inside k (moved r (head u))); [|discriminate].
       destruct (C eq_refl) as (d & -> & _). discriminate.
     + destruct K as (X & _ & B). destruct (Nat.eq_dec x u) as [->|Nx].
-      * rewrite (flip_rule h q tape head u r todo b v o F B). destruct (inside k (moved r (head u))) eqn:I.
+      * rewrite (flip_rule h q tape head u r todo b v o F B).
+        destruct (inside k (moved r (head u))) eqn:I.
         -- destruct (C eq_refl) as (d & -> & Y). rewrite (Y b B), Nat.eqb_eq. split.
            ++ intros (-> & -> & ->). reflexivity.
            ++ intros H. inversion H. subst. auto.
         -- destruct two_digits as (k' & K'). rewrite K' in *. rewrite move_stuck by assumption.
            split; [intros (_ & H & _)|]; discriminate.
       * split.
-        -- intros H. exfalso. cbn [formula] in H. rewrite all_of_holds, forallb_app in H. cbn [forallb] in H.
-           rewrite (due_fits h q _ tape head F x X), (proj2 (Nat.eqb_neq x u) Nx) in H. discriminate.
-        -- destruct (inside k (moved r (head u))); [|discriminate]. destruct (C eq_refl) as (d & -> & _). intros H.
+        -- intros H. exfalso. cbn [formula] in H. rewrite all_of_holds, forallb_app in H.
+           cbn [forallb] in H.
+           rewrite (due_fits h q _ tape head F x X), (proj2 (Nat.eqb_neq x u) Nx) in H.
+           discriminate.
+        -- destruct (inside k (moved r (head u))); [|discriminate].
+           destruct (C eq_refl) as (d & -> & _). intros H.
            inversion H. congruence.
-    + rewrite (leaving_rule h q tape head u r todo F). destruct (inside k (moved r (head u))); cbn [negb]; [|tauto].
+    + rewrite (leaving_rule h q tape head u r todo F). destruct (inside k (moved r (head u)));
+        cbn [negb]; [|tauto].
       destruct (C eq_refl) as (d & -> & _). split; discriminate.
 Qed.
 
@@ -853,7 +975,8 @@ Proof.
         rewrite (one_of_holds same same_spec) by exact I; cbn; now rewrite ?H. }
     assert (Ps : forall n j, holds same (passed m n j) (t :: past) = false).
     { intros n j. unfold passed. rewrite all_of_holds. cbn [forallb]. now rewrite S. }
-    assert (Ex : forall n l, existsb (fun f => holds same f (t :: past)) (map (passed m n) l) = false).
+    assert (Ex : forall n l, existsb (fun f => holds same f (t :: past)) (map (passed m n) l)
+      = false).
     { intros n l. induction l as [|j l IH]; [reflexivity|]. cbn [map existsb]. now rewrite Ps. }
     assert (Du : forall u, holds same (due m u) (t :: past) = false).
     { intros u. unfold due. cbn [holds]. rewrite any_of_holds, Ex. apply andb_false_r. }
@@ -862,11 +985,14 @@ Proof.
       rewrite Ex, orb_false_r, (one_of_holds same same_spec) by exact I.
       now destruct C as [->|(a & -> & _)]. }
     split; [|split; [|discriminate]].
-    + intros x K. split; [|discriminate]. intros H. exfalso. destruct x; cbn [formula] in H; try discriminate.
+    + intros x K. split; [|discriminate]. intros H. exfalso. destruct x; cbn [formula] in H;
+        try discriminate.
       * unfold does, turn in H. cbn [holds] in H. rewrite Tu in H. discriminate.
       * rewrite all_of_holds, forallb_app in H. cbn [forallb] in H. rewrite Du in H. discriminate.
-      * rewrite any_of_holds in H. apply existsb_exists in H as (f & J & H). apply in_map_iff in J as (x & <- & _).
-        unfold leaving in H. rewrite all_of_holds in H. cbn [forallb] in H. rewrite Du in H. discriminate.
+      * rewrite any_of_holds in H. apply existsb_exists in H as (f & J & H).
+        apply in_map_iff in J as (x & <- & _).
+        unfold leaving in H. rewrite all_of_holds in H. cbn [forallb] in H. rewrite Du in H.
+        discriminate.
     + split; [reflexivity|]. intros _. unfold ends. rewrite any_of_holds. cbn [existsb].
       rewrite !(one_of_holds same same_spec) by exact I. destruct C as [->|(a & -> & H)]; cbn;
         rewrite ?H, ?orb_true_r; reflexivity.
@@ -874,26 +1000,34 @@ Qed.
 
 Lemma step_fits h s t : fits h s -> next m s = Some t -> fits (t :: h) (after m s).
 Proof.
-  intros F N. pose proof (step_known h s t F N) as I. destruct s as [q [|[u r] todo] tape head|]; [| |discriminate].
-  - cbn [next] in N. cbn [after]. destruct (entry_at _ _ _) as [a|] eqn:E; [|discriminate]. inversion N. subst t.
+  intros F N. pose proof (step_known h s t F N) as I. destruct s as [q [|[u r] todo] tape head|];
+    [| |discriminate].
+  - cbn [next] in N. cbn [after]. destruct (entry_at _ _ _) as [a|] eqn:E; [|discriminate].
+    inversion N. subst t.
     clear N.
     apply known_in in I as A. cbn in A. destruct (halts m (to a)) eqn:H.
     + split; [constructor; [exact I|apply F]|]. eexists _, _. split; [reflexivity|]. right. eauto.
-    + split; [apply (acts_so h tape head (Act a) (proj1 F) I eq_refl)|]. eexists _, _. split; [reflexivity|]. right.
+    + split; [apply (acts_so h tape head (Act a) (proj1 F) I eq_refl)|]. eexists _, _.
+      split; [reflexivity|]. right.
       exists a, 0. repeat split; auto; [lia|]. intros [|j]; cbn; now rewrite ?H.
-  - destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & _). cbn [next] in N. cbn [after].
+  - destruct (todo_fits h q _ tape head F u r todo eq_refl) as (U & Fl & _). cbn [next] in N.
+    cbn [after].
     destruct (inside k (moved r (head u))) eqn:In; inversion N; subst t; clear N.
     + pose proof (flip_so h tape head u r (proj1 F) U Fl In) as [_ So]. split; [exact So|].
       assert (X : exists b v o, flip_to m u (head u) (moved r (head u)) = Flip u b v o).
       { unfold flip_to. destruct (flipped _ _ _). eauto. }
       destruct X as (b & v & o & X). rewrite X in *. eexists _, _. split; [reflexivity|]. right.
-      destruct F as (_ & t0 & past & E & [(_ & D & _)|(a & i & L & A & H & Q & Li & _ & D & _)]); [discriminate|].
+      destruct F as (_ & t0 & past & E & [(_ & D & _)|(a & i & L & A & H & Q & Li & _ & D & _)]);
+        [discriminate|].
       exists a, (S u). cbn [last_act acts is_go orb]. repeat split; auto.
       * intros [|j]; [reflexivity|]. cbn. apply Nat.eqb_sym.
-      * unfold moves_from in D. destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest] eqn:Y;
+      * unfold moves_from in D.
+        destruct (filter (moving m a head) (seq i (tapes m - i))) as [|x rest] eqn:Y;
           [discriminate|].
-        inversion D. subst x. apply filter_first in Y as (B & _ & Y & _). subst rest. unfold moves_from.
-        replace (i + (tapes m - i) - S u) with (tapes m - S u) by lia. f_equal. apply filter_ext_in. intros x Xs.
+        inversion D. subst x. apply filter_first in Y as (B & _ & Y & _). subst rest.
+        unfold moves_from.
+        replace (i + (tapes m - i) - S u) with (tapes m - S u) by lia. f_equal. apply filter_ext_in.
+        intros x Xs.
         apply in_seq in Xs. unfold moving, set_head. now rewrite (proj2 (Nat.eqb_neq x u)) by lia.
     + split; [constructor; [exact I|apply F]|]. eexists _, _. split; [reflexivity|]. now left.
 Qed.
@@ -903,7 +1037,8 @@ Qed.
 Lemma written_ext h tape tape' head head' : (forall u c, u < tapes m -> tape u c = tape' u c) ->
   (forall u, u < tapes m -> head u = head' u) -> written_so h tape head -> written_so h tape' head'.
 Proof.
-  intros Et Eh (T & F). split; [exact T|]. intros u U. destruct (F u U) as (I & D & P & R). unfold tape_so.
+  intros Et Eh (T & F). split; [exact T|]. intros u U. destruct (F u U) as (I & D & P & R).
+  unfold tape_so.
   rewrite <- Eh by exact U. repeat split; auto. intros c C. rewrite <- Et by exact U. auto.
 Qed.
 
@@ -936,20 +1071,23 @@ Proof.
   { split; [constructor|]. intros u U. unfold first_head, tape_so. destruct (u =? 0) eqn:Eu.
     all: split; [apply inside_0|]; split; [intros b B; now rewrite zero_digits, nth_repeat|];
       split; [reflexivity|]; intros c C; unfold first_tape; now rewrite Eu. }
-  destruct (input_so w [] _ 0 F0 ltac:(lia) ltac:(lia) S') as (d & F). rewrite app_nil_r in F. apply go_so in F.
+  destruct (input_so w [] _ 0 F0 ltac:(lia) ltac:(lia) S') as (d & F). rewrite app_nil_r in F.
+  apply go_so in F.
   unfold prompt. rewrite rev_app_distr. cbn [rev app]. unfold begun. split.
-  - eapply written_ext; [| |exact F]; [|reflexivity]. intros u c _. unfold first_tape. destruct (u =? 0);
+  - eapply written_ext; [| |exact F]; [|reflexivity]. intros u c _. unfold first_tape.
+    destruct (u =? 0);
       [|reflexivity].
     rewrite put_on_at. unfold tape_of. rewrite Z.sub_0_r.
     destruct (Z.ltb_spec c 0), (Z.leb_spec 0 c); try lia; cbn [andb]; [reflexivity|].
-    destruct (Z.ltb_spec c (0 + Z.of_nat (length w))); [reflexivity|]. rewrite nth_overflow by lia. reflexivity.
+    destruct (Z.ltb_spec c (0 + Z.of_nat (length w))); [reflexivity|]. rewrite nth_overflow by lia.
+    reflexivity.
   - eexists Go, _. split; [reflexivity|]. now left.
 Qed.
 End Step.
 
-(** After the prompt and any number of tokens, exactly one token is allowed: that of the machine's run, which
-    is `Full` where a head would leave the window, or the end where the machine halts or was to leave. So
-    greedy generation is the run. *)
+(** After the prompt and any number of tokens, exactly one token is allowed: that of the
+    machine's run, which is `Full` where a head would leave the window, or the end where the
+    machine halts or was to leave. So greedy generation is the run. *)
 Inductive history (m : machine) (w : list nat) : list token -> config -> Prop :=
   | Begun : history m w (rev (prompt m w)) (begun m w)
   | Done h s t : history m w h s -> next m s = Some t -> history m w (t :: h) (after m s).
@@ -961,7 +1099,8 @@ Proof.
 Qed.
 
 Theorem tapes_run m w most : well_formed m = true -> input_fits m w = true ->
-  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m w)) = run (next m) (after m) most (begun m w).
+  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m w)) = run (next m) (after m) most
+    (begun m w).
 Proof.
   intros W I. apply (greedy_runs same (tokens m) (next m) (after m) _ _ (fits m)).
   - apply (step_decides m W).

@@ -1,9 +1,9 @@
 (** Turing machines of one tape whose steps are one token: the token that the formulas allow is the
     machine's next step.
 
-    `formula` and `ends` are what src/softhat/frontends/machines/one_token.py builds; a test computes
-    that they are the same trees. States and symbols are numbers here: places in their lists. Symbol 0
-    is the blank. *)
+    `formula` and `ends` are what src/softhat/frontends/machines/one_token.py builds; a test
+    computes that they are the same trees. States and symbols are numbers here: places in their
+    lists. Symbol 0 is the blank. *)
 From Coq Require Import ZArith Arith List Bool Lia.
 From Softhat Require Import Histories Tape Gray Reading.
 Import ListNotations.
@@ -18,7 +18,8 @@ Definition same_action (a b : action) : bool :=
 Lemma same_action_spec a b : same_action a b = true <-> a = b.
 Proof.
   destruct a as [t p g], b as [t' p' g']. unfold same_action. cbn.
-  rewrite !andb_true_iff, !Nat.eqb_eq, same_move_spec. split; [intros [[-> ->] ->]|intros H; inversion H]; auto.
+  rewrite !andb_true_iff, !Nat.eqb_eq, same_move_spec.
+  split; [intros [[-> ->] ->]|intros H; inversion H]; auto.
 Qed.
 
 Definition actions (m : machine) : list action := distinct same_action (map act_of (table m)).
@@ -92,7 +93,8 @@ Definition same (s t : token) : bool :=
   end.
 Lemma same_spec s t : same s t = true <-> s = t.
 Proof.
-  destruct s, t; cbn; rewrite ?andb_true_iff, ?Nat.eqb_eq, ?same_action_spec, ?eqb_true_iff; split; intros H;
+  destruct s, t; cbn; rewrite ?andb_true_iff, ?Nat.eqb_eq, ?same_action_spec, ?eqb_true_iff; split;
+    intros H;
     try discriminate; try reflexivity; try congruence; try (inversion H; auto; fail);
     destruct H as [[? ?] ?]; congruence.
 Qed.
@@ -110,7 +112,8 @@ Definition touches (b : nat) (t : token) : bool :=
 Definition sets (b : nat) (t : token) : bool :=
   match t with Input _ d v | Step _ d v => (d =? b) && v | _ => false end.
 Definition is_go (t : token) : bool := match t with Go => true | _ => false end.
-Definition acts (t : token) : bool := match t with Input _ _ _ | Step _ _ _ | Stays _ => true | _ => false end.
+Definition acts (t : token) : bool := match t with Input _ _ _ | Step _ _ _ | Stays _ => true
+  | _ => false end.
 Definition written (t : token) : nat :=
   match t with Input s _ _ => s | Step a _ _ | Stays a => put a | _ => 0 end.
 Definition writes (s : nat) (t : token) : bool := acts t && (written t =? s).
@@ -120,7 +123,8 @@ Definition odd_after (t : token) : bool :=
   match t with Step a b _ => eqb (same_move (goes a) Right) (b =? 0) | _ => false end.
 Definition leads (m : machine) (q : nat) (t : token) : bool :=
   match t with Step a _ _ | Stays a => to a =? q | Go => start m =? q | _ => false end.
-Definition unfinished (t : token) : bool := match t with Input _ _ _ | Full => true | _ => false end.
+Definition unfinished (t : token) : bool := match t with Input _ _ _ | Full => true
+  | _ => false end.
 
 Section Formulas.
 Variable m : machine.
@@ -137,7 +141,8 @@ Definition odd : form token :=
 Definition code : list (form token * form token) :=
   (told acts, Constant true) :: map (fun b => (key b, digit b)) (seq 0 (bits m)).
 Definition read_bit (b : nat) : form token :=
-  Recall (any_of (map (fun s => told (writes s)) (filter (fun s => Nat.testbit s b) (seq 0 (symbols m))))) code.
+  Recall (any_of
+    (map (fun s => told (writes s)) (filter (fun s => Nat.testbit s b) (seq 0 (symbols m))))) code.
 Definition reads (s : nat) : form token := reading (symbols m) read_bit s.
 Definition running (q : nat) : form token := told (leads m q).
 Definition does (a : action) : form token :=
@@ -154,14 +159,16 @@ Definition formula (t : token) : form token :=
   | Stays a => does a
   | Step a b v =>
       all_of [does a;
-              if b =? 0 then near_form (goes a) else And (Not (near_form (goes a))) (far_form k digit b);
+              if b =? 0 then near_form (goes a)
+                else And (Not (near_form (goes a))) (far_form k digit b);
               if v then Not (digit b) else digit b]
   | Full => any_of [leaving Left; leaving Right]
   end.
 Definition missing : list (form token) :=
   flat_map (fun q => if halts m q then [] else
     map (fun s => And (running q) (reads s))
-      (filter (fun s => negb (existsb (matches q s) (table m))) (seq 0 (symbols m)))) (seq 0 (states m)).
+      (filter (fun s => negb (existsb (matches q s) (table m))) (seq 0 (symbols m))))
+        (seq 0 (states m)).
 Definition ends : form token :=
   any_of (map running (halting m) ++ missing ++ [told unfinished; Not (Once (Constant true))]).
 End Formulas.
@@ -185,7 +192,8 @@ Hypothesis W : well_formed m = true.
 Notation told := (told (tokens m)).
 Notation k := (bits m).
 
-Definition dig (b : nat) (h : list token) : bool := since (fun t => negb (touches b t || is_go t)) (sets b) h.
+Definition dig (b : nat) (h : list token) :
+  bool := since (fun t => negb (touches b t || is_go t)) (sets b) h.
 Definition address (h : list token) : list bool := map (fun b => dig b h) (seq 0 k).
 Definition oddness (h : list token) : bool :=
   if some_stay m then since (fun t => negb (moves_or_goes t)) odd_after h
@@ -195,7 +203,8 @@ Fixpoint recalled (q : nat -> bool) (h : list token) : nat :=
   match h with
   | [] => 0
   | t :: past =>
-      if acts t && forallb (fun b => eqb (xorb (dig b h) (touches b t)) (q b)) (seq 0 k) then written t
+      if acts t && forallb (fun b => eqb (xorb (dig b h) (touches b t)) (q b)) (seq 0 k)
+        then written t
       else recalled q past
   end.
 
@@ -219,10 +228,12 @@ Proof.
   intros I A h. rewrite any_of_holds. apply eq_true_iff_eq.
   rewrite existsb_exists, andb_true_iff, Nat.ltb_lt. split.
   - intros (f & F & H). apply in_map_iff in F as (s & <- & S). apply filter_In in S as [S B].
-    rewrite (one_of_holds same same_spec) in H by exact I. unfold writes in H. rewrite A in H. cbn in H.
+    rewrite (one_of_holds same same_spec) in H by exact I. unfold writes in H. rewrite A in H.
+    cbn in H.
     apply Nat.eqb_eq in H. apply in_seq in S. subst s. split; [lia|exact B].
   - intros [L B]. exists (one_of (tokens m) (writes (written t))). split.
-    + apply in_map_iff. exists (written t). split; [reflexivity|]. apply filter_In. split; [apply in_seq;
+    + apply in_map_iff. exists (written t). split; [reflexivity|]. apply filter_In.
+      split; [apply in_seq;
         lia|exact B].
     + rewrite (one_of_holds same same_spec) by exact I. unfold writes. now rewrite A, Nat.eqb_refl.
 Qed.
@@ -234,7 +245,8 @@ Proof.
 Qed.
 Lemma spelled_in t b v : b < k -> In (t b v) (spellings m t).
 Proof.
-  intros B. unfold spellings. apply in_flat_map. exists b. split; [apply in_seq; lia|]. destruct v; cbn; auto.
+  intros B. unfold spellings. apply in_flat_map. exists b. split; [apply in_seq; lia|].
+  destruct v; cbn; auto.
 Qed.
 
 (* What the tokens are. *)
@@ -258,8 +270,10 @@ Proof.
     + intros [S B]. left. exists s. split; [apply in_seq; lia|now apply spelled_in].
     + auto.
     + intros (A & G & B). right. right. left. exists a. split; [exact A|]. unfold steps.
-      destruct (same_move (goes a) Stay) eqn:E; [apply same_move_spec in E; contradiction|]. now apply spelled_in.
-    + intros (A & G). right. right. left. exists a. split; [exact A|]. unfold steps. rewrite G. now left.
+      destruct (same_move (goes a) Stay) eqn:E; [apply same_move_spec in E; contradiction|].
+      now apply spelled_in.
+    + intros (A & G). right. right. left. exists a. split; [exact A|]. unfold steps. rewrite G.
+      now left.
     + intros _. right. right. right. now left.
 Qed.
 
@@ -269,7 +283,8 @@ Proof.
 Qed.
 Lemma action_in a : In a (actions m) -> to a < states m /\ put a < symbols m.
 Proof.
-  intros I. unfold actions in I. rewrite (distinct_in _ same_action_spec) in I. apply in_map_iff in I as (e & <- & I).
+  intros I. unfold actions in I. rewrite (distinct_in _ same_action_spec) in I.
+  apply in_map_iff in I as (e & <- & I).
   apply entry_in in I.
   unfold entry_fits in I. rewrite !andb_true_iff, !Nat.ltb_lt in I. tauto.
 Qed.
@@ -277,15 +292,18 @@ Lemma some_symbol : 0 < symbols m.
 Proof. unfold well_formed in W. rewrite !andb_true_iff, !Nat.ltb_lt in W. tauto. Qed.
 Lemma written_known t : In t (tokens m) -> written t < symbols m.
 Proof.
-  intros I. apply known_in in I. pose proof some_symbol. destruct t; cbn in *; try lia; apply action_in; tauto.
+  intros I. apply known_in in I. pose proof some_symbol. destruct t; cbn in *; try lia;
+    apply action_in; tauto.
 Qed.
 Lemma recalled_known q h : told h -> recalled q h < symbols m.
 Proof.
-  intros T. induction T as [|t h I T IH]; [apply some_symbol|]. cbn [recalled]. destruct (acts t && _); [|exact IH].
+  intros T. induction T as [|t h I T IH]; [apply some_symbol|]. cbn [recalled].
+  destruct (acts t && _); [|exact IH].
   now apply written_known.
 Qed.
 
-Lemma read_bit_holds b h : told h -> holds same (read_bit m b) h = Nat.testbit (recalled (fun d => dig d h) h) b.
+Lemma read_bit_holds b h :
+  told h -> holds same (read_bit m b) h = Nat.testbit (recalled (fun d => dig d h) h) b.
 Proof.
   intros T. unfold read_bit. cbn [holds].
   assert (Q : forall past, told past -> latest
@@ -295,12 +313,16 @@ Proof.
     = Nat.testbit (recalled (fun d => dig d h) past) b).
   { induction past as [|t past IH]; intros P; [cbn; now rewrite Nat.bits_0|].
     inversion P as [|? ? I P']; subst. cbn [pasts latest recalled].
-    assert (E : forallb (fun d => eqb (holds same (fst d) (t :: past)) (holds same (snd d) h)) (code m)
-      = acts t && forallb (fun c => eqb (xorb (dig c (t :: past)) (touches c t)) (dig c h)) (seq 0 k)).
-    { unfold code. cbn [forallb fst snd]. rewrite (one_of_holds same same_spec) by exact I. cbn [holds].
+    assert (E : forallb (fun d => eqb (holds same (fst d) (t :: past)) (holds same (snd d) h))
+      (code m)
+      = acts t && forallb (fun c => eqb (xorb (dig c (t :: past)) (touches c t)) (dig c h))
+        (seq 0 k)).
+    { unfold code. cbn [forallb fst snd]. rewrite (one_of_holds same same_spec) by exact I.
+      cbn [holds].
       f_equal; [now destruct (acts t)|]. induction (seq 0 k) as [|c l IHl]; [reflexivity|].
       cbn [map forallb fst snd]. rewrite IHl. f_equal. unfold key. cbn [holds].
-      rewrite (one_of_holds same same_spec) by exact I. f_equal; [f_equal|]; now apply digit_holds. }
+      rewrite (one_of_holds same same_spec) by exact I. f_equal; [f_equal|]; now apply digit_holds.
+      }
     rewrite E. destruct (acts t && _) eqn:M; [|now apply IH].
     apply andb_true_iff in M as [A _]. rewrite written_bit by assumption.
     pose proof (written_known t I) as Lt. apply Nat.ltb_lt in Lt. rewrite Lt. reflexivity. }
@@ -321,7 +343,8 @@ Proof.
   unfold well_formed in W. rewrite !andb_true_iff, Nat.leb_le in W. exists (k - 2). lia.
 Qed.
 
-(* The digits are those of the head's cell; what the latest token with a cell's code wrote is there. *)
+(* The digits are those of the head's cell; what the latest token with a cell's code wrote is
+   there. *)
 Definition written_so (h : list token) (tape : Z -> nat) (head : Z) : Prop :=
   told h /\ inside k head = true /\ address h = digits k head
   /\ forall c, inside k c = true -> recalled (fun b => nth b (digits k c) false) h = tape c.
@@ -329,24 +352,29 @@ Definition written_so (h : list token) (tape : Z -> nat) (head : Z) : Prop :=
 Lemma recalled_ext q q' h : (forall b, b < k -> q b = q' b) -> recalled q h = recalled q' h.
 Proof.
   intros E. induction h as [|t h IH]; [reflexivity|]. cbn [recalled]. rewrite IH.
-  replace (forallb _ (seq 0 k)) with (forallb (fun b => eqb (xorb (dig b (t :: h)) (touches b t)) (q' b)) (seq 0
+  replace (forallb _ (seq 0 k))
+    with (forallb (fun b => eqb (xorb (dig b (t :: h)) (touches b t)) (q' b)) (seq 0
     k)); [reflexivity|].
-  apply eq_true_iff_eq. rewrite !forallb_forall. split; intros F b B; specialize (F b B); apply in_seq in B;
+  apply eq_true_iff_eq. rewrite !forallb_forall. split; intros F b B; specialize (F b B);
+    apply in_seq in B;
     [rewrite E by lia|rewrite <- E by lia]; exact F.
 Qed.
 
 Lemma code_is c d : inside k c = true -> inside k d = true ->
-  forallb (fun b => eqb (nth b (digits k c) false) (nth b (digits k d) false)) (seq 0 k) = (c =? d)%Z.
+  forallb (fun b => eqb (nth b (digits k c) false) (nth b (digits k d) false)) (seq 0 k)
+    = (c =? d)%Z.
 Proof. destruct digits_of_address as (k' & K). rewrite K. apply same_code. Qed.
 
-Lemma dig_of h tape head b : written_so h tape head -> b < k -> dig b h = nth b (digits k head) false.
+Lemma dig_of h tape head b : written_so h tape head -> b < k ->
+  dig b h = nth b (digits k head) false.
 Proof. intros (_ & _ & A & _) B. rewrite <- A. unfold address. now rewrite nth_map_seq. Qed.
 
 Lemma reads_so h tape head s : written_so h tape head -> s < symbols m ->
   holds same (reads m s) h = (s =? tape head).
 Proof.
   intros F S. rewrite reads_holds by (exact S || apply F). f_equal.
-  pose proof F as (_ & I & _ & R). rewrite <- (R head I). apply recalled_ext. intros b B. now apply (dig_of h tape).
+  pose proof F as (_ & I & _ & R). rewrite <- (R head I). apply recalled_ext. intros b B.
+  now apply (dig_of h tape).
 Qed.
 
 Lemma act_so h tape head t head' : written_so h tape head -> In t (tokens m) -> acts t = true ->
@@ -354,7 +382,8 @@ Lemma act_so h tape head t head' : written_so h tape head -> In t (tokens m) -> 
   inside k head' = true -> address (t :: h) = digits k head' ->
   written_so (t :: h) (set tape head (written t)) head'.
 Proof.
-  intros F I A X I' E. pose proof F as (T & In & _ & R). split; [now constructor|]. split; [exact I'|].
+  intros F I A X I' E. pose proof F as (T & In & _ & R). split; [now constructor|].
+  split; [exact I'|].
   split; [exact E|]. intros c C. cbn [recalled]. rewrite A. cbn [andb].
   replace (forallb _ (seq 0 k)) with (head =? c)%Z.
   - unfold set. rewrite (Z.eqb_sym c head). destruct (head =? c)%Z; [reflexivity|]. now apply R.
@@ -366,7 +395,8 @@ Qed.
 
 (* a token that flips a digit *)
 Definition turns (t : token) (d : nat) (v : bool) : Prop :=
-  acts t = true /\ is_go t = false /\ (forall b, touches b t = (d =? b)) /\ (forall b, sets b t = (d =? b) && v).
+  acts t = true /\ is_go t = false /\ (forall b, touches b t = (d =? b)) /\
+    (forall b, sets b t = (d =? b) && v).
 
 Lemma moved_is right c : inside k c = true -> inside k (moved right c) = true ->
   exists d, d < k /\ digits k (moved right c) = flip d (digits k c)
@@ -379,7 +409,8 @@ Lemma turn_so h tape head right t d v : written_so h tape head -> In t (tokens m
   written_so (t :: h) (set tape head (written t)) (moved right head).
 Proof.
   intros F I (A & G & T & S) In E. pose proof F as (_ & In0 & Ad & _).
-  destruct (moved_is right head In0 In) as (d' & D & C & E' & _). rewrite E in E'. inversion E'. subst d' v.
+  destruct (moved_is right head In0 In) as (d' & D & C & E' & _). rewrite E in E'. inversion E'.
+  subst d' v.
   clear E'.
   assert (U : forall b, b < k -> dig b (t :: h) = if d =? b then negb (dig b h) else dig b h).
   { intros b B. unfold dig at 1. cbn [since]. fold (dig b h). rewrite S, T, G, orb_false_r.
@@ -388,7 +419,8 @@ Proof.
   apply act_so; try assumption.
   - intros b B. rewrite U, T by exact B. destruct (d =? b), (dig b h); reflexivity.
   - pose proof (flip_map (fun b => dig b h) d 0 k ltac:(lia)) as M. rewrite Nat.sub_0_r in M.
-    rewrite C, <- Ad. unfold address. rewrite <- M. apply map_ext_in. intros b B. apply in_seq in B. apply U. lia.
+    rewrite C, <- Ad. unfold address. rewrite <- M. apply map_ext_in. intros b B. apply in_seq in B.
+    apply U. lia.
 Qed.
 
 (* The last token leads to the state, and says with the others whether the head's cell is odd. *)
@@ -399,12 +431,16 @@ Definition fits (h : list token) (s : config) : Prop :=
   | Outside => told h /\ exists past, h = Full :: past
   end.
 
-Lemma find_only_entry q s e : In e (table m) -> matches q s e = true -> find (matches q s) (table m) = Some e.
+Lemma find_only_entry q s e : In e (table m) -> matches q s e = true ->
+  find (matches q s) (table m) = Some e.
 Proof.
-  assert (D : deterministic (table m) = true) by (unfold well_formed in W; rewrite !andb_true_iff in W; tauto).
-  intros I M. induction (table m) as [|e' l IH]; [contradiction|]. cbn in *. apply andb_true_iff in D as [D D'].
+  assert (D : deterministic (table m) = true) by (unfold well_formed in W;
+    rewrite !andb_true_iff in W; tauto).
+  intros I M. induction (table m) as [|e' l IH]; [contradiction|]. cbn in *.
+  apply andb_true_iff in D as [D D'].
   destruct I as [->|I]; [now rewrite M|]. destruct (matches q s e') eqn:M'; [|auto].
-  apply negb_true_iff, not_true_iff_false in D. exfalso. apply D, existsb_exists. exists e. split; [exact I|].
+  apply negb_true_iff, not_true_iff_false in D. exfalso. apply D, existsb_exists. exists e.
+  split; [exact I|].
   unfold matches in *. rewrite andb_true_iff, !Nat.eqb_eq in *. intuition congruence.
 Qed.
 
@@ -422,26 +458,31 @@ Lemma does_fits a : holds same (does m a) h = true <-> entry_at m q (tape head) 
 Proof.
   unfold does, entry_at. rewrite any_of_holds, existsb_exists. split.
   - intros (f & I & H). apply in_map_iff in I as (e & <- & I). apply filter_In in I as [I A].
-    apply same_action_spec in A. cbn [holds] in H. rewrite running_fits in H. pose proof (entry_in e I) as E.
+    apply same_action_spec in A. cbn [holds] in H. rewrite running_fits in H.
+    pose proof (entry_in e I) as E.
     unfold entry_fits in E. rewrite !andb_true_iff, !Nat.ltb_lt, negb_true_iff in E.
     rewrite (reads_so h tape head) in H by (apply F || tauto).
     rewrite andb_true_iff, !Nat.eqb_eq in H. destruct H as [Q R]. subst q.
     destruct E as [[[[_ _] ->] _] _]. rewrite (find_only_entry _ _ e I); [cbn; congruence|].
     unfold matches. now rewrite R, !Nat.eqb_refl.
-  - destruct (halts m q); [discriminate|]. destruct (find _ _) as [e|] eqn:E; [|discriminate]. cbn. intros A.
+  - destruct (halts m q); [discriminate|]. destruct (find _ _) as [e|] eqn:E; [|discriminate]. cbn.
+    intros A.
     inversion A as [A']. apply find_some in E as [I M]. unfold matches in M.
     rewrite andb_true_iff, !Nat.eqb_eq in M. destruct M as [Q R].
     exists (And (running m (state_of e)) (reads m (read_of e))). split.
     + apply in_map_iff. exists e. split; [reflexivity|]. apply filter_In. split; [exact I|].
       now apply same_action_spec.
-    + cbn [holds]. apply entry_in in I. unfold entry_fits in I. rewrite !andb_true_iff, !Nat.ltb_lt in I.
-      rewrite running_fits, (reads_so h tape head) by (apply F || tauto). now rewrite Q, R, !Nat.eqb_refl.
+    + cbn [holds]. apply entry_in in I. unfold entry_fits in I.
+      rewrite !andb_true_iff, !Nat.ltb_lt in I.
+      rewrite running_fits, (reads_so h tape head) by (apply F || tauto).
+      now rewrite Q, R, !Nat.eqb_refl.
 Qed.
 
 Lemma near_fits g : g <> Stay -> holds same (near_form m g) h = is_near (same_move g Right) head.
 Proof.
   destruct F as ((T & _) & _ & O & _). intros G. unfold near_form, is_near.
-  destruct g; cbn [holds same_move]; rewrite ?odd_holds, ?O by exact T; (reflexivity || contradiction).
+  destruct g; cbn [holds same_move]; rewrite ?odd_holds, ?O by exact T;
+    (reflexivity || contradiction).
 Qed.
 
 Lemma digits_fit : map (fun b => holds same (digit m b) h) (seq 0 k) = digits k head.
@@ -453,7 +494,8 @@ Lemma flips_fit g b : g <> Stay -> b < k -> holds same
     (if b =? 0 then near_form m g else And (Not (near_form m g)) (far_form k (digit m) b)) h
   = flips (same_move g Right) head (digits k head) b.
 Proof.
-  intros G B. unfold flips. destruct (Nat.eqb_spec b 0) as [->|N]; [now apply near_fits|]. cbn [holds].
+  intros G B. unfold flips. destruct (Nat.eqb_spec b 0) as [->|N]; [now apply near_fits|].
+  cbn [holds].
   rewrite near_fits by exact G. f_equal. apply (far_form_holds same); [exact digits_fit|lia].
 Qed.
 
@@ -469,7 +511,8 @@ Lemma leaving_fits g : g <> Stay -> holds same (leaving m g) h = true <->
   exists a, entry_at m q (tape head) = Some a /\ goes a = g /\ inside k (target a head) = false.
 Proof.
   intros G. unfold leaving. rewrite all_of_holds. cbn [forallb holds].
-  rewrite near_fits, leaves_fits, andb_true_r, andb_true_iff, any_of_holds, existsb_exists by exact G.
+  rewrite near_fits, leaves_fits, andb_true_r, andb_true_iff, any_of_holds, existsb_exists
+    by exact G.
   assert (In0 : inside k head = true) by apply F.
   assert (L : inside k (moved (same_move g Right) head)
     = negb (negb (is_near (same_move g Right) head) && far_leaves (digits k head))).
@@ -478,10 +521,12 @@ Proof.
   - intros [(f & I & H) N]. apply in_map_iff in I as (a & <- & I). apply filter_In in I as [_ A].
     apply same_move_spec in A. exists a. rewrite <- does_fits. split; [exact H|]. split; [exact A|].
     rewrite target_moved, A, L, N by congruence. reflexivity.
-  - intros (a & E & A & O). subst g. rewrite target_moved, L, negb_false_iff in O by exact G. split; [|exact O].
+  - intros (a & E & A & O). subst g. rewrite target_moved, L, negb_false_iff in O by exact G.
+    split; [|exact O].
     exists (does m a). rewrite does_fits. split; [|exact E]. apply in_map, filter_In. split.
     + unfold entry_at in E. destruct (halts m q); [discriminate|].
-      destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _]. inversion E.
+      destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _].
+      inversion E.
       unfold actions. rewrite (distinct_in _ same_action_spec). now apply in_map.
     + now apply same_move_spec.
 Qed.
@@ -494,11 +539,14 @@ Proof.
   2:{ rewrite E in *. rewrite (one_of_holds same same_spec); [easy|]. now inversion T. }
   replace (negb (existsb (fun _ => true) (pasts h))) with false by (now rewrite E).
   assert (M : existsb (fun f => holds same f h) (map (running m) (halting m)) = halts m q).
-  { unfold halts. induction (halting m) as [|p l IH]; [reflexivity|]. cbn. now rewrite running_fits, IH. }
+  { unfold halts. induction (halting m) as [|p l IH]; [reflexivity|]. cbn.
+    now rewrite running_fits, IH. }
   rewrite M. unfold entry_at. destruct (halts m q) eqn:H; [tauto|]. rewrite orb_false_r. split.
   - intros [D|[D|D]]; try discriminate. apply existsb_exists in D as (f & I & D).
-    unfold missing in I. apply in_flat_map in I as (p & _ & I). destruct (halts m p); [contradiction|].
-    apply in_map_iff in I as (s & <- & I). apply filter_In in I as [S N]. apply in_seq in S. cbn [holds] in D.
+    unfold missing in I. apply in_flat_map in I as (p & _ & I).
+    destruct (halts m p); [contradiction|].
+    apply in_map_iff in I as (s & <- & I). apply filter_In in I as [S N]. apply in_seq in S.
+    cbn [holds] in D.
     rewrite running_fits, (reads_so h tape head) in D by (exact WS || lia).
     rewrite andb_true_iff, !Nat.eqb_eq in D. destruct D as [-> ->].
     destruct (find _ _) as [e|] eqn:X; [|reflexivity]. apply find_some in X.
@@ -506,9 +554,11 @@ Proof.
   - intros D. right. left. apply existsb_exists. exists (And (running m q) (reads m (tape head))).
     assert (S : tape head < symbols m).
     { destruct WS as (_ & I & _ & R). rewrite <- (R head I). now apply recalled_known. }
-    split; [|cbn [holds]; now rewrite running_fits, (reads_so h tape head), !Nat.eqb_refl by assumption].
+    split; [|cbn [holds]; now rewrite running_fits, (reads_so h tape head), !Nat.eqb_refl
+      by assumption].
     unfold missing. apply in_flat_map. exists q. split; [apply in_seq; lia|]. rewrite H.
-    apply in_map_iff. exists (tape head). split; [reflexivity|]. apply filter_In. split; [apply in_seq; lia|].
+    apply in_map_iff. exists (tape head). split; [reflexivity|]. apply filter_In.
+    split; [apply in_seq; lia|].
     apply negb_true_iff, not_true_iff_false. intros X. apply existsb_exists in X as (e & I & X).
     rewrite (find_only_entry _ _ e I X) in D. discriminate.
 Qed.
@@ -516,7 +566,8 @@ Qed.
 Lemma entry_action a : entry_at m q (tape head) = Some a -> In a (actions m).
 Proof.
   unfold entry_at. destruct (halts m q); [discriminate|].
-  destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _]. intros E. inversion E.
+  destruct (find _ _) as [e|] eqn:X; [|discriminate]. apply find_some in X as [X _]. intros E.
+  inversion E.
   unfold actions. rewrite (distinct_in _ same_action_spec). now apply in_map.
 Qed.
 End Fitting.
@@ -533,9 +584,11 @@ Lemma next_at q tape head a : inside k head = true -> entry_at m q (tape head) =
          /\ (d =? 0) = is_near (same_move (goes a) Right) head
          /\ forall b, b < k -> flips (same_move (goes a) Right) head (digits k head) b = (b =? d)).
 Proof.
-  intros In0 E. cbn [next]. rewrite E. destruct (stays_or a) as [G|G]; [left; rewrite G; auto|right].
+  intros In0 E. cbn [next]. rewrite E. destruct (stays_or a) as [G|G];
+    [left; rewrite G; auto|right].
   destruct (same_move (goes a) Stay) eqn:G'; [apply same_move_spec in G'; contradiction|].
-  rewrite (target_moved head a G). destruct (inside k (moved (same_move (goes a) Right) head)) eqn:I;
+  rewrite (target_moved head a G). destruct (inside k (moved (same_move (goes a) Right) head))
+    eqn:I;
     [right|left; auto]. split; [exact G|]. split; [reflexivity|].
   destruct (moved_is _ head In0 I) as (d & D & _ & X & U & N). exists d. rewrite X. auto.
 Qed.
@@ -545,7 +598,8 @@ Proof.
   destruct s as [q tape head|]; [|discriminate]. intros F N. apply known_in.
   destruct (entry_at m q (tape head)) as [a|] eqn:E; [|cbn in N; rewrite E in N; discriminate].
   pose proof (entry_action q tape head a E) as A.
-  destruct (next_at q tape head a (proj1 (proj2 (proj1 F))) E) as [(G & X)|[(G & _ & X)|(G & _ & d & D & _ & X &
+  destruct (next_at q tape head a (proj1 (proj2 (proj1 F))) E) as
+    [(G & X)|[(G & _ & X)|(G & _ & d & D & _ & X &
     _)]];
     rewrite X in N; inversion N; cbn; auto.
 Qed.
@@ -553,22 +607,28 @@ Qed.
 Lemma at_decides h q tape head t : fits h (At q tape head) -> known t ->
   holds same (formula m t) h = true <-> next m (At q tape head) = Some t.
 Proof.
-  intros F K. pose proof (does_fits h q tape head F) as D. pose proof (proj1 (proj2 (proj1 F))) as In0.
+  intros F K. pose proof (does_fits h q tape head F) as D.
+  pose proof (proj1 (proj2 (proj1 F))) as In0.
   destruct (entry_at m q (tape head)) as [a|] eqn:E.
   2:{ cbn [next]. rewrite E. split; [|discriminate]. intros H. exfalso.
       destruct t as [x b v| |a b v|a|]; cbn [formula] in H; try discriminate.
-      - rewrite all_of_holds in H. cbn [forallb] in H. rewrite !andb_true_iff in H. apply proj1, D in H.
+      - rewrite all_of_holds in H. cbn [forallb] in H. rewrite !andb_true_iff in H.
+        apply proj1, D in H.
         discriminate.
       - apply D in H. discriminate.
       - rewrite any_of_holds in H. cbn [existsb] in H. rewrite !orb_true_iff in H.
-        destruct H as [H|[H|H]]; [| |discriminate]; apply (leaving_fits h q tape head F) in H; try discriminate;
+        destruct H as [H|[H|H]]; [| |discriminate]; apply (leaving_fits h q tape head F) in H;
+          try discriminate;
           destruct H as (a & H & _); congruence. }
   destruct t as [x b v| |b' b v|b'|]; cbn [formula].
   - split; [discriminate|]. intros N.
-    destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]]; congruence.
+    destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]];
+      congruence.
   - split; [discriminate|]. intros N.
-    destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]]; congruence.
-  - destruct K as (A & G & B). rewrite all_of_holds. cbn [forallb]. rewrite andb_true_r, !andb_true_iff, D.
+    destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]];
+      congruence.
+  - destruct K as (A & G & B). rewrite all_of_holds. cbn [forallb].
+    rewrite andb_true_r, !andb_true_iff, D.
     rewrite (flips_fit h q tape head F) by assumption.
     assert (V : holds same (if v then Not (digit m b) else digit m b) h = true
       <-> v = negb (nth b (digits k head) false)).
@@ -576,29 +636,36 @@ Proof.
       destruct v; cbn [holds]; rewrite X; destruct (nth b _ _); cbn; split; congruence. }
     rewrite V. split.
     + intros (Y & N & ->). inversion Y. subst b'. clear Y.
-      destruct (next_at q tape head a In0 E) as [(G' & _)|[(_ & I & X)|(_ & _ & d & _ & _ & X & _ & U)]].
+      destruct (next_at q tape head a In0 E) as
+        [(G' & _)|[(_ & I & X)|(_ & _ & d & _ & _ & X & _ & U)]].
       * contradiction.
-      * destruct digits_of_address as (k' & K'). rewrite K' in *. rewrite move_stuck in N; try assumption;
+      * destruct digits_of_address as (k' & K'). rewrite K' in *.
+        rewrite move_stuck in N; try assumption;
           [discriminate|].
         now rewrite <- (target_moved head a G).
       * rewrite U in N by exact B. apply Nat.eqb_eq in N. subst d. exact X.
-    + intros N. destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _ & U)]];
+    + intros N. destruct (next_at q tape head a In0 E) as
+        [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _ & U)]];
         rewrite X in N; inversion N. subst b' d. rewrite U, Nat.eqb_refl by exact B. auto.
   - destruct K as [A G]. rewrite D. split.
-    + intros Y. inversion Y. subst b'. destruct (next_at q tape head a In0 E) as [(_ & X)|[(G' & _)|(G' & _)]];
+    + intros Y. inversion Y. subst b'.
+      destruct (next_at q tape head a In0 E) as [(_ & X)|[(G' & _)|(G' & _)]];
         [exact X|contradiction..].
-    + intros N. destruct (next_at q tape head a In0 E) as [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]];
+    + intros N. destruct (next_at q tape head a In0 E) as
+        [(_ & X)|[(_ & _ & X)|(_ & _ & d & _ & _ & X & _)]];
         congruence.
   - rewrite any_of_holds. cbn [existsb]. rewrite orb_false_r, orb_true_iff.
     rewrite !(leaving_fits h q tape head F) by discriminate. rewrite E. split.
-    + assert (O : forall g, g <> Stay -> (exists b, Some a = Some b /\ goes b = g /\ inside k (target b head) =
+    + assert (O : forall g, g <> Stay -> (exists b, Some a = Some b /\ goes b = g /\
+        inside k (target b head) =
         false) ->
         next m (At q tape head) = Some Full).
       { intros g G (b & Y & Z & O). inversion Y. subst b.
         destruct (next_at q tape head a In0 E) as [(G' & _)|[(_ & _ & X)|(_ & I & _)]];
           [congruence|exact X|congruence]. }
       intros [H|H]; [apply (O Left)|apply (O Right)]; (discriminate || exact H).
-    + intros N. destruct (next_at q tape head a In0 E) as [(_ & X)|[(G & I & _)|(_ & _ & d & _ & _ & X & _)]];
+    + intros N. destruct (next_at q tape head a In0 E) as
+        [(_ & X)|[(G & I & _)|(_ & _ & d & _ & _ & X & _)]];
         [congruence| |congruence].
       destruct (goes a) eqn:Y; [left|contradiction|right]; exists a; auto.
 Qed.
@@ -608,7 +675,8 @@ Proof.
   intros F. destruct s as [q tape head|].
   - split; [|split; [|intros t N; now apply (step_known h (At q tape head))]].
     + intros t K. apply at_decides; [exact F|now apply known_in].
-    + rewrite (ends_fits h q tape head F). cbn [next]. destruct (entry_at m q (tape head)) as [a|]; [|tauto].
+    + rewrite (ends_fits h q tape head F). cbn [next]. destruct (entry_at m q (tape head)) as [a|];
+        [|tauto].
       split; [discriminate|]. destruct (same_move _ _); [discriminate|].
       destruct (inside _ _), (flipped k head (target a head)); discriminate.
   - destruct F as (T & past & ->). inversion T as [|? ? I _]; subst.
@@ -616,18 +684,23 @@ Proof.
     { intros q. unfold running. now rewrite (one_of_holds same same_spec) by exact I. }
     assert (D : forall a, holds same (does m a) (Full :: past) = false).
     { intros a. unfold does. rewrite any_of_holds. apply not_true_iff_false. intros X.
-      apply existsb_exists in X as (f & J & X). apply in_map_iff in J as (e & <- & _). cbn [holds] in X.
+      apply existsb_exists in X as (f & J & X). apply in_map_iff in J as (e & <- & _).
+      cbn [holds] in X.
       rewrite R in X. discriminate. }
     split; [|split; [|discriminate]].
-    + intros t K. split; [|discriminate]. intros H. exfalso. destruct t; cbn [formula] in H; try discriminate.
+    + intros t K. split; [|discriminate]. intros H. exfalso. destruct t; cbn [formula] in H;
+        try discriminate.
       * rewrite all_of_holds in H. cbn [forallb] in H. rewrite D in H. discriminate.
       * rewrite D in H. discriminate.
-      * rewrite any_of_holds in H. cbn [existsb] in H. unfold leaving in H. rewrite !all_of_holds in H.
+      * rewrite any_of_holds in H. cbn [existsb] in H. unfold leaving in H.
+        rewrite !all_of_holds in H.
         cbn [forallb] in H. rewrite !any_of_holds in H.
-        assert (N : forall l, existsb (fun f => holds same f (Full :: past)) (map (does m) l) = false).
+        assert (N : forall l, existsb (fun f => holds same f (Full :: past)) (map (does m) l)
+          = false).
         { induction l as [|a l IH]; [reflexivity|]. cbn [map existsb]. now rewrite D. }
         rewrite !N in H. discriminate.
-    + split; [reflexivity|]. intros _. unfold ends. rewrite any_of_holds, !existsb_app. cbn [existsb].
+    + split; [reflexivity|]. intros _. unfold ends. rewrite any_of_holds, !existsb_app.
+      cbn [existsb].
       rewrite (one_of_holds same same_spec _ _ Full) by exact I. cbn. now rewrite !orb_true_r.
 Qed.
 
@@ -639,11 +712,15 @@ Proof.
   intros (_ & _ & O & _) A [(-> & G)|(-> & G & N)].
   - unfold target. rewrite G, <- O. unfold oddness.
     assert (S : some_stay m = true).
-    { unfold some_stay. apply existsb_exists. exists a. split; [exact A|]. now apply same_move_spec. }
+    { unfold some_stay. apply existsb_exists. exists a. split; [exact A|]. now apply same_move_spec.
+      }
     rewrite S. reflexivity.
-  - rewrite target_moved, odd_moved by exact G. assert (E : odd_after (Step a d v) = negb (Z.odd head)).
-    { cbn. rewrite N. unfold is_near. destruct (goes a); [| contradiction |]; cbn; now destruct (Z.odd head). }
-    unfold oddness. destruct (some_stay m); [|exact E]. cbn [since]. rewrite E. cbn. now rewrite orb_false_r.
+  - rewrite target_moved, odd_moved by exact G.
+    assert (E : odd_after (Step a d v) = negb (Z.odd head)).
+    { cbn. rewrite N. unfold is_near. destruct (goes a); [| contradiction |]; cbn;
+        now destruct (Z.odd head). }
+    unfold oddness. destruct (some_stay m); [|exact E]. cbn [since]. rewrite E. cbn.
+    now rewrite orb_false_r.
 Qed.
 
 Lemma step_fits h s t : fits h s -> next m s = Some t -> fits (t :: h) (after m s).
@@ -652,11 +729,13 @@ Proof.
   pose proof (proj1 (proj2 (proj1 F))) as In0. cbn [after].
   destruct (entry_at m q (tape head)) as [a|] eqn:E; [|cbn in N; rewrite E in N; discriminate].
   pose proof (entry_action q tape head a E) as A. destruct (action_in a A) as [Q _].
-  destruct (next_at q tape head a In0 E) as [(G & X)|[(G & O & X)|(G & O & d & D & Fl & X & Z & _)]];
+  destruct (next_at q tape head a In0 E) as
+    [(G & X)|[(G & O & X)|(G & O & d & D & Fl & X & Z & _)]];
     rewrite X in N; inversion N; subst t; clear N.
   - assert (T : target a head = head) by (unfold target; now rewrite G). rewrite T, In0. cbn [fits].
     split; [|split; [exact Q|split]].
-    + change (put a) with (written (Stays a)). destruct F as (WS & _). pose proof WS as (_ & _ & Ad & _).
+    + change (put a) with (written (Stays a)). destruct F as (WS & _).
+      pose proof WS as (_ & _ & Ad & _).
       apply act_so; try assumption; try reflexivity. intros b _. cbn. now rewrite xorb_false_r.
     + rewrite <- T at 1. apply (oddness_step _ h q tape head a 0 false F A). auto.
     + exists (Stays a), h. repeat split.
@@ -664,7 +743,8 @@ Proof.
   - rewrite O. cbn [fits]. split; [|split; [exact Q|split]].
     + change (put a) with (written (Step a d (negb (nth d (digits k head) false)))).
       rewrite (target_moved head a G) in *.
-      apply (turn_so h tape head _ _ d (negb (nth d (digits k head) false))); try assumption; [apply F|].
+      apply (turn_so h tape head _ _ d (negb (nth d (digits k head) false))); try assumption;
+        [apply F|].
       repeat split.
     + apply (oddness_step _ h q tape head a d (negb (nth d (digits k head) false)) F A). auto.
     + eexists _, h. repeat split.
@@ -680,7 +760,8 @@ Proof.
   cbn [length] in *. cbn [input put_on]. inversion V as [|? ? S0 S']; subst.
   assert (I : inside k (moved true c) = true).
   { unfold inside, moved. apply andb_true_iff. rewrite Z.leb_le, Z.ltb_lt. lia. }
-  destruct (moved_is true c (proj1 (proj2 F)) I) as (d & D & _ & X & _). cbn [moved] in *. rewrite X.
+  destruct (moved_is true c (proj1 (proj2 F)) I) as (d & D & _ & X & _). cbn [moved] in *.
+  rewrite X.
   cbn [rev]. rewrite <- app_assoc. cbn [app].
   replace (c + Z.of_nat (S (length w)))%Z with (c + 1 + Z.of_nat (length w))%Z by lia.
   apply IH; [|lia|lia|exact S'].
@@ -698,9 +779,11 @@ Proof.
   { destruct digits_of_address as (k' & ->). pose proof (half_pos (S k')). unfold inside.
     apply andb_true_iff. rewrite Z.leb_le, Z.ltb_lt. lia. }
   assert (F0 : written_so [] (fun _ => 0) 0).
-  { split; [constructor|]. split; [exact I0|]. split; [|reflexivity]. rewrite zero_digits. unfold address, dig. cbn.
+  { split; [constructor|]. split; [exact I0|]. split; [|reflexivity]. rewrite zero_digits.
+    unfold address, dig. cbn.
     clear. generalize 0. induction k as [|n IH]; intros from; [reflexivity|]. cbn. now rewrite IH. }
-  destruct (input_so w [] _ 0 F0 ltac:(lia) ltac:(lia) S') as (T & _ & _ & R). rewrite app_nil_r in *.
+  destruct (input_so w [] _ 0 F0 ltac:(lia) ltac:(lia) S') as (T & _ & _ & R).
+  rewrite app_nil_r in *.
   unfold prompt. rewrite rev_app_distr. cbn [rev app]. unfold begun. cbn [fits].
   assert (G : In Go (tokens m)) by (now apply known_in).
   split; [|split; [|split]].
@@ -708,17 +791,19 @@ Proof.
     + rewrite zero_digits. unfold address, dig. cbn [since touches is_go sets orb andb negb].
       clear. generalize 0. induction k as [|n IH]; intros from; [reflexivity|]. cbn. now rewrite IH.
     + intros c C. cbn [recalled acts andb]. rewrite (R c C), put_on_at. unfold tape_of.
-      rewrite Z.sub_0_r. destruct (Z.ltb_spec c 0), (Z.leb_spec 0 c); try lia; cbn [andb]; [reflexivity|].
-      destruct (Z.ltb_spec c (0 + Z.of_nat (length w))); [reflexivity|]. rewrite nth_overflow by lia. reflexivity.
+      rewrite Z.sub_0_r. destruct (Z.ltb_spec c 0), (Z.leb_spec 0 c); try lia; cbn [andb];
+        [reflexivity|].
+      destruct (Z.ltb_spec c (0 + Z.of_nat (length w))); [reflexivity|].
+      rewrite nth_overflow by lia. reflexivity.
   - unfold well_formed in W. rewrite !andb_true_iff, !Nat.ltb_lt in W. tauto.
   - unfold oddness. destruct (some_stay m); reflexivity.
   - eexists Go, _. repeat split.
 Qed.
 End Step.
 
-(** After the prompt and any number of steps, exactly one token is allowed: that of the next step, `Full`
-    if it leaves the window, or the end where the machine halts or was to leave. So greedy generation is
-    the run. *)
+(** After the prompt and any number of steps, exactly one token is allowed: that of the next
+    step, `Full` if it leaves the window, or the end where the machine halts or was to leave. So
+    greedy generation is the run. *)
 Inductive history (m : machine) (w : list nat) : list token -> config -> Prop :=
   | Begun : history m w (rev (prompt m w)) (begun m w)
   | Done h s t : history m w h s -> next m s = Some t -> history m w (t :: h) (after m s).
@@ -730,7 +815,8 @@ Proof.
 Qed.
 
 Theorem turing_run m w most : well_formed m = true -> input_fits m w = true ->
-  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m w)) = run (next m) (after m) most (begun m w).
+  greedy same (tokens m) (formula m) (ends m) most (rev (prompt m w)) = run (next m) (after m) most
+    (begun m w).
 Proof.
   intros W I. apply (greedy_runs same (tokens m) (next m) (after m) _ _ (fits m)).
   - apply (step_decides m W).

@@ -49,7 +49,8 @@ Definition from (n i : nat) : list nat := seq i (S n - i).            (* i, …,
 Definition count (f : nat -> bool) (l : list nat) : Z := Z.of_nat (length (filter f l)).
 
 Section Meaning.
-(* The length, the word (position, symbol) and the numerical predicates (predicate, length, position). *)
+(* The length, the word (position, symbol) and the numerical predicates (predicate, length,
+   position). *)
 Variables (n : nat) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool).
 
 Fixpoint sat (f : surface) (i : nat) : bool :=
@@ -332,16 +333,21 @@ Proof.
         assert (B : i <= j <= n) by lia. clear Hj U. revert Gj B.
         induction j as [j IH] using lt_wf_ind. intros Gj B.
         destruct (existsb g (seq i (j - i))) eqn:E.
-        - apply existsb_exists in E as (k & Hk & Gk). apply in_seq in Hk. apply (IH k); [lia|exact Gk|lia].
-        - exists j. split; [exact B|]. split; [exact Gj|]. intros k Hk. apply not_true_iff_false. intros T.
-          apply not_true_iff_false in E. apply E, existsb_exists. exists k. split; [apply in_seq; lia|exact T]. }
+        - apply existsb_exists in E as (k & Hk & Gk). apply in_seq in Hk.
+          apply (IH k); [lia|exact Gk|lia].
+        - exists j. split; [exact B|]. split; [exact Gj|]. intros k Hk. apply not_true_iff_false.
+          intros T.
+          apply not_true_iff_false in E. apply E, existsb_exists. exists k.
+          split; [apply in_seq; lia|exact T]. }
       destruct First as (j & B & Gj & N). left. unfold untilb. apply existsb_exists. exists j.
-      split; [apply in_seq; lia|]. rewrite Gj. apply forallb_forall. intros k Hk. apply in_seq in Hk.
+      split; [apply in_seq; lia|]. rewrite Gj. apply forallb_forall. intros k Hk.
+      apply in_seq in Hk.
       apply not_false_iff_true. intros Fk. apply not_true_iff_false in U. apply U.
       unfold untilb. apply existsb_exists. exists k. split; [apply in_seq; lia|].
       rewrite Fk, (N k) by lia. apply forallb_forall. intros m Hm. apply in_seq in Hm.
       rewrite N by lia. reflexivity.
-    + right. apply forallb_forall. intros j Hj. apply in_seq in Hj. apply not_false_iff_true. intros Fj.
+    + right. apply forallb_forall. intros j Hj. apply in_seq in Hj. apply not_false_iff_true.
+      intros Fj.
       assert (N : forall k, i <= k <= n -> g k = false).
       { intros k Hk. apply not_true_iff_false. intros T. apply not_true_iff_false in E. apply E.
         apply existsb_exists. exists k. split; [apply in_seq; lia|exact T]. }
@@ -399,15 +405,19 @@ Proof.
   - assert (Up : forall k, core_sat (Formula.AtLeast (core_term t 1 (core_term u (-1) Formula.Zero))
         (k - constant t + constant u)) i = Z.leb k (value n w q t i - value n w q u i)).
     { intros k. set (T := core_term t 1 (core_term u (-1) Formula.Zero)). set (K := (k - _ + _)%Z).
-      change (core_sat (Formula.AtLeast T K) i) with (Z.leb K (Formula.total n atoms T i)). unfold T, K.
+      change (core_sat (Formula.AtLeast T K) i) with (Z.leb K (Formula.total n atoms T i)).
+      unfold T, K.
       pose proof (H 1%Z (core_term u (-1) Formula.Zero) i) as E.
-      pose proof (H0 (-1)%Z Formula.Zero i) as E'. change (Formula.total n atoms Formula.Zero i) with 0%Z in E'.
+      pose proof (H0 (-1)%Z Formula.Zero i) as E'. change (Formula.total n atoms Formula.Zero i)
+        with 0%Z in E'.
       apply eq_true_iff_eq. rewrite !Z.leb_le. lia. }
     change (sat n w q (Compare t r u) i) with (compare r (value n w q t i) (value n w q u i)).
-    cbv zeta. generalize dependent (value n w q t i). generalize dependent (value n w q u i). intros b a Up.
+    cbv zeta. generalize dependent (value n w q t i). generalize dependent (value n w q u i).
+    intros b a Up.
     destruct r; cbn [compare];
       repeat match goal with
-      | |- context [core_sat (Formula.Not ?f) i] => change (core_sat (Formula.Not f) i) with (negb (core_sat f i))
+      | |- context [core_sat (Formula.Not ?f) i] => change (core_sat (Formula.Not f) i)
+        with (negb (core_sat f i))
       | |- context [core_sat (Formula.And ?f ?g) i] =>
           change (core_sat (Formula.And f g) i) with (core_sat f i && core_sat g i)
       end; rewrite ?Up.
@@ -436,7 +446,8 @@ Proof.
     change (value n w q (CountFuture f) i) with (count (sat n w q f) (seq i (S n - i))).
     unfold count, span. lia.
   - rewrite count_total, (filter_ext' _ _ _ H).
-    change (value n w q (CountAll f) i) with (count (sat n w q f) (seq 1 n)). unfold count, span. lia.
+    change (value n w q (CountAll f) i) with (count (sat n w q f) (seq 1 n)). unfold count, span.
+    lia.
   - cbn [value]. rewrite !Z.mul_assoc. apply H.
   - cbn [value]. pose proof (H factor (core_term u factor rest) i). pose proof (H0 factor rest i).
     rewrite !Z.mul_add_distr_l. lia.

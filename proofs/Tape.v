@@ -9,9 +9,11 @@ Lemma same_move_spec a b : same_move a b = true <-> a = b.
 Proof. destruct a, b; cbn; split; congruence. Qed.
 
 (* A tape has a symbol in each cell. *)
-Definition set (tape : Z -> nat) (c : Z) (s : nat) : Z -> nat := fun d => if (d =? c)%Z then s else tape d.
+Definition set (tape : Z -> nat) (c : Z) (s : nat) : Z -> nat := fun d => if (d =? c)%Z then s
+  else tape d.
 (* a word from cell 0 on, blanks elsewhere *)
-Definition tape_of (w : list nat) : Z -> nat := fun c => if (c <? 0)%Z then 0 else nth (Z.to_nat c) w 0.
+Definition tape_of (w : list nat) : Z -> nat := fun c => if (c <? 0)%Z then 0
+  else nth (Z.to_nat c) w 0.
 
 (* a word from cell c on, over what is there *)
 Fixpoint put_on (tape : Z -> nat) (c : Z) (w : list nat) : Z -> nat :=
@@ -34,7 +36,8 @@ Fixpoint distinct {A} (same : A -> A -> bool) (l : list A) : list A :=
 Lemma distinct_in {A} (same : A -> A -> bool) : (forall a b, same a b = true <-> a = b) ->
   forall a l, In a (distinct same l) <-> In a l.
 Proof.
-  intros S a. induction l as [|b l IH]; [reflexivity|]. cbn. rewrite filter_In, IH, negb_true_iff. split.
+  intros S a. induction l as [|b l IH]; [reflexivity|]. cbn. rewrite filter_In, IH, negb_true_iff.
+  split.
   - tauto.
   - intros [->|I]; [now left|]. destruct (same b a) eqn:E; [left; now apply S|tauto].
 Qed.

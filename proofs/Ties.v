@@ -25,7 +25,8 @@ Proof.
         apply derivable_pt_lim_minus; [|apply derivable_pt_lim_exp].
         apply (derivable_pt_lim_mult (fun y => y / 2) (fun y => exp y + 1)).
         - replace (/ 2) with (1 * / 2 + y * 0) by lra.
-          apply (derivable_pt_lim_mult id (fun _ => / 2)); [apply derivable_pt_lim_id|apply derivable_pt_lim_const].
+          apply (derivable_pt_lim_mult id (fun _ => / 2));
+            [apply derivable_pt_lim_id|apply derivable_pt_lim_const].
         - apply derivable_pt_lim_plus; [apply derivable_pt_lim_exp|apply derivable_pt_lim_const]. }
       assert (Pos : forall y, 0 <= y -> 0 <= (exp y + 1) / 2 + y / 2 * exp y - exp y).
       { intros y Hy. pose proof (exp_ineq1_le (- y)) as I. rewrite exp_Ropp in I.
@@ -33,7 +34,8 @@ Proof.
         rewrite Rinv_l in I by lra. nra. }
       destruct (Req_dec x 0) as [->|N]; [rewrite exp_0; lra|].
       assert (L : f 0 <= f x).
-      { destruct (MVT_cor2 f (fun y => (exp y + 1) / 2 + y / 2 * exp y - exp y) 0 x) as (z & Hz & Iz);
+      { destruct (MVT_cor2 f (fun y => (exp y + 1) / 2 + y / 2 * exp y - exp y) 0 x) as
+          (z & Hz & Iz);
           [lra|intros; apply P|]. pose proof (Pos z ltac:(lra)). nra. }
       unfold f in L. rewrite exp_0 in L. lra. }
     apply Rmult_le_reg_r with (r + 1); [lra|].
@@ -231,7 +233,8 @@ Proof.
     - rewrite <- Rmult_assoc. apply Rmult_le_compat_r; [nra|exact X].
     - unfold Rmax. destruct (Rle_dec 0 (e j - mu)); nra. }
   set (t := sum (fun j => if a j then Rmax 0 (w j - q j) else 0) n).
-  assert (Sum : t * (za * (lowest * (r * r) - lowest)) <= (za - lowest * k) * (lowest * (r * r) - mu)).
+  assert (Sum : t * (za * (lowest * (r * r) - lowest)) <= (za - lowest * k) * (lowest * (r * r)
+    - mu)).
   { unfold t. rewrite (Rmult_comm (sum _ n)), <- sum_scal.
     replace ((za - lowest * k) * (lowest * (r * r) - mu))
       with (sum (fun j => if a j then (e j - lowest) * (lowest * (r * r) - mu) else 0) n).
@@ -273,7 +276,8 @@ Proof.
 Qed.
 
 Lemma positive_part : sum (fun j => Rmax 0 (w j - q j)) n
-  = sum (fun j => if a j then 0 else w j) n + sum (fun j => if a j then Rmax 0 (w j - q j) else 0) n.
+  = sum (fun j => if a j then 0 else w j) n + sum (fun j => if a j then Rmax 0 (w j - q j)
+    else 0) n.
 Proof.
   rewrite <- sum_plus. apply sum_ext. intros j Hj. destruct (a j) eqn:Aj; [lra|].
   unfold q. rewrite Aj, Rminus_0_r, Rplus_0_r. apply Rmax_right.
@@ -321,7 +325,8 @@ Proof.
       apply a_spec in Aj as [Mj E]; [|assumption]. rewrite (Const j Hj Mj E). ring. }
   rewrite E. eapply Rle_trans; [apply sum_abs|].
   apply Rle_trans with ((hi - lo) * sum (fun j => if a j then 0 else w j) n).
-  - rewrite <- sum_scal. apply sum_le. intros j Hj. destruct (a j) eqn:Aj; [rewrite Rmult_0_l, Rabs_R0; lra|].
+  - rewrite <- sum_scal. apply sum_le. intros j Hj.
+    destruct (a j) eqn:Aj; [rewrite Rmult_0_l, Rabs_R0; lra|].
     rewrite Rabs_mult, Rmult_comm. pose proof z_pos. unfold w. destruct (m j) eqn:Mj.
     + assert (0 < exp (beta * S j) / z) by (apply Rdiv_lt_0_compat; [apply exp_pos|assumption]).
       rewrite (Rabs_pos_eq (exp (beta * S j) / z)) by lra. apply Rmult_le_compat_r; [lra|].

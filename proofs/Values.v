@@ -2,7 +2,8 @@
     logarithmic depth. A model that passes computes its attention program, up to the length that the
     program is made for, on every word on which the positions that a head reads agree. *)
 From Coq Require Import Reals Lra Lia Arith NArith ZArith QArith List Bool.
-From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Compare Surface
+From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Compare
+  Surface
   Evaluated Matching Model Kernel.
 From Softhat Require Transformer.
 Import ListNotations.
@@ -12,14 +13,16 @@ Open Scope nat_scope.
 Record making := Making { layout_of : layout; plans_of : list plan; results_of : list result }.
 
 Definition making_claim (m : model) (p : program) (e : making) : claim :=
-  Claim p (program_symbols m) (scales m) (ends m) (layout_of e) (plans_of e) (results_of e) (layers m)
+  Claim p (program_symbols m) (scales m) (ends m) (layout_of e) (plans_of e) (results_of e)
+    (layers m)
     (readouts m).
 Definition same_literals (a b : list literal) : bool :=
   if list_eq_dec literal_eq a b then true else false.
 
-(* The model computes the program p, whose inputs `Given 0`, `Given 1`, … are `ins` and whose outputs
-   are the literals `outs`. *)
-Definition makes (outs : list literal) (ins : list input) (p : program) (m : model) (e : making) : bool :=
+(* The model computes the program p, whose inputs `Given 0`, `Given 1`, … are `ins` and whose
+   outputs are the literals `outs`. *)
+Definition makes (outs : list literal) (ins : list input) (p : program) (m : model) (e : making) :
+  bool :=
   checked (making_claim m p e) && layout_ok m p ins (layout_of e) && ordered p
   && same_literals (map literal_of (results_of e)) outs.
 
@@ -35,7 +38,8 @@ Definition fits : bool := forallb (fun g => forallb (well_read n meaning g) (seq
 
 Lemma fits_readable : fits = true -> readable n meaning p.
 Proof.
-  intros F s g G i Hi. unfold fits in F. rewrite forallb_forall in F. specialize (F g (nth_error_In _ _ G)).
+  intros F s g G i Hi. unfold fits in F. rewrite forallb_forall in F.
+  specialize (F g (nth_error_In _ _ G)).
   rewrite forallb_forall in F. apply F, in_seq. lia.
 Qed.
 End Values.
@@ -43,15 +47,18 @@ End Values.
 Theorem makes_right outs ins p m e : makes outs ins p m e = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> readable n (meaning ins p m n w q) p ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
-  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
+    else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw Hr k x Ex i Hi. unfold makes in C. rewrite !andb_true_iff in C.
   destruct C as [[[Ch La] Or] Sm]. unfold same_literals in Sm.
-  destruct (list_eq_dec literal_eq _ _) as [El|]; [|discriminate]. rewrite <- El, nth_error_map in Ex.
+  destruct (list_eq_dec literal_eq _ _) as [El|]; [|discriminate].
+  rewrite <- El, nth_error_map in Ex.
   destruct (nth_error (results_of e) k) as [r|] eqn:Er; [|discriminate]. injection Ex as <-.
   set (pw := program_word m ins n w q).
   assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word]. destruct (propositional m) eqn:Pr.
+  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
+    destruct (propositional m) eqn:Pr.
     - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
     - apply (symbol_at_spec m n w Hw j Pr Hj). }
   assert (Eo : exists o, nth_error (readouts m) k = Some o).
@@ -115,7 +122,8 @@ Definition own_code (ds : list (literal * literal)) : bool :=
           forallb (has_digit x c ds) (seq 0 (length ds))
           && (Z.eqb x 1 || Z.eqb x (-1))
           && Z.leb 0 (x + c) && Z.leb 0 (x * Z.of_N top + c)
-          && Z.ltb (x + c) (2 ^ Z.of_nat (length ds)) && Z.ltb (x * Z.of_N top + c) (2 ^ Z.of_nat (length ds))
+          && Z.ltb (x + c) (2 ^ Z.of_nat (length ds)) && Z.ltb (x * Z.of_N top + c)
+            (2 ^ Z.of_nat (length ds))
       | None => false
       end
   | [] => false
@@ -125,7 +133,8 @@ Definition single (x : literal) : bool :=
   match of x with
   | Some s =>
       plain x && match nth_error p s with
-        | Some (Given k) => match nth_error ins k with Some InFirst | Some InLast => true | _ => false end
+        | Some (Given k) => match nth_error ins k with Some InFirst | Some InLast => true
+          | _ => false end
         | _ => false
         end
   | None => false
@@ -155,9 +164,11 @@ Definition always (g : signal) : bool :=
   end.
 
 Lemma apart_once {A} (f : A -> A -> bool) (h : A -> bool) l :
-  (forall a b, f a b = true -> h a = true -> h b = false) -> all_apart f l = true -> length (filter h l) <= 1.
+  (forall a b, f a b = true -> h a = true -> h b = false) -> all_apart f l = true ->
+    length (filter h l) <= 1.
 Proof.
-  intros F. induction l as [|a l IH]; intros H; cbn in *; [lia|]. apply andb_true_iff in H as [H1 H2].
+  intros F. induction l as [|a l IH]; intros H; cbn in *; [lia|].
+  apply andb_true_iff in H as [H1 H2].
   specialize (IH H2). destruct (h a) eqn:Ha; [|exact IH]. cbn. rewrite forallb_forall in H1.
   assert (filter h l = []) as ->; [|cbn; lia].
   destruct (filter h l) as [|b t] eqn:E; [reflexivity|].
@@ -200,12 +211,14 @@ Proof.
 Qed.
 
 (* at most one position is chosen *)
-Lemma one_agrees choose u js : (forall j k, In j js -> In k js -> choose j = true -> choose k = true -> j = k) ->
+Lemma one_agrees choose u js : (forall j k, In j js -> In k js -> choose j = true ->
+  choose k = true -> j = k) ->
   agreeing v choose u js = true.
 Proof.
   intros One. unfold agreeing.
   destruct (forallb (fun j => negb (choose j) || lit v u j) js) eqn:F; [reflexivity|].
-  cbn [orb]. apply forallb_forall. intros k Ik. destruct (choose k) eqn:Ck; [|reflexivity]. cbn [negb orb].
+  cbn [orb]. apply forallb_forall. intros k Ik. destruct (choose k) eqn:Ck; [|reflexivity].
+  cbn [negb orb].
   assert (X : existsb (fun j => negb (negb (choose j) || lit v u j)) js = true).
   { clear -F. induction js as [|j js IH]; [discriminate|]. cbn in *.
     destruct (negb (choose j) || lit v u j); [|reflexivity].
@@ -218,9 +231,11 @@ Lemma digit_value x b a c i : 1 <= i <= n -> digit_of x = Some (b, a, c) ->
   (0 <= a * Z.of_nat i + c)%Z -> lit v x i = Z.testbit (a * Z.of_nat i + c) (Z.of_N b).
 Proof.
   intros Hi D P0. unfold digit_of in D. destruct (of x) as [s|] eqn:Ox; [|discriminate].
-  destruct (plain x) eqn:Px; [|discriminate]. destruct (nth_error p s) as [[]|] eqn:Es; try discriminate.
+  destruct (plain x) eqn:Px; [|discriminate]. destruct (nth_error p s) as [[]|] eqn:Es;
+    try discriminate.
   destruct (nth_error ins a0) as [[]|] eqn:Ei; try discriminate. destruct y; try discriminate.
-  injection D as <- <- <-. unfold lit. rewrite Ox, Px. pose proof (Hv s _ Es i Hi) as M. cbn [means] in M.
+  injection D as <- <- <-. unfold lit. rewrite Ox, Px. pose proof (Hv s _ Es i Hi) as M.
+  cbn [means] in M.
   cbn [given program_word] in M. rewrite Ei in M. cbn [known] in M. rewrite M. clear M.
   replace (x0 * Z.of_nat i + 0 * Z.of_nat n + c0)%Z with (x0 * Z.of_nat i + c0)%Z by ring.
   destruct (Z.leb_spec 0 (x0 * Z.of_nat i + c0)); [|lia].
@@ -239,7 +254,8 @@ Qed.
 Lemma own_code_one ds i j k : own_code ds = true -> 1 <= j <= n -> 1 <= k <= n ->
   coded v ds i j = true -> coded v ds i k = true -> j = k.
 Proof.
-  intros O Hj Hk Cj Ck. unfold own_code in O. destruct ds as [|[q0 k0] ds0] eqn:Eds; [discriminate|].
+  intros O Hj Hk Cj Ck. unfold own_code in O. destruct ds as [|[q0 k0] ds0] eqn:Eds;
+    [discriminate|].
   rewrite <- Eds in *. destruct (digit_of k0) as [[[b0 x] c]|]; [|discriminate].
   rewrite !andb_true_iff in O. destruct O as [[[[[O1 O2] O3] O4] O5] O6].
   apply Z.leb_le in O3, O4. apply Z.ltb_lt in O5, O6.
@@ -253,7 +269,8 @@ Proof.
     destruct (digit_of (snd qk)) as [[[b' x'] c']|] eqn:Dk; [|discriminate].
     rewrite !andb_true_iff in D. destruct D as [[D1 D2] D3]. apply N.eqb_eq in D1.
     apply Z.eqb_eq in D2, D3. subst b' x' c'.
-    unfold coded in Cj, Ck. rewrite forallb_forall in Cj, Ck. specialize (Cj qk I). specialize (Ck qk I).
+    unfold coded in Cj, Ck. rewrite forallb_forall in Cj, Ck. specialize (Cj qk I).
+    specialize (Ck qk I).
     apply eqb_prop in Cj, Ck.
     rewrite (digit_value _ _ _ _ j Hj Dk (proj1 (Range j Hj))) in Cj.
     rewrite (digit_value _ _ _ _ k Hk Dk (proj1 (Range k Hk))) in Ck.
@@ -285,10 +302,13 @@ Proof.
     apply existsb_exists in C as (a & Ia & C). apply existsb_exists in C as (b & Ib & C).
     rewrite forallb_forall in H. pose proof (clash_sound a b i Hi C (H a Ia)) as B.
     apply not_true_is_false. intros T. rewrite forallb_forall in T. specialize (T b Ib). congruence.
-  - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1. rewrite !andb_true_iff.
-    split; [split|]; [apply N.leb_le; lia|apply pairs_once; [exact Hi|apply visible_inside|exact F2]|].
+  - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1.
+    rewrite !andb_true_iff.
+    split; [split|]; [apply N.leb_le; lia|apply pairs_once;
+      [exact Hi|apply visible_inside|exact F2]|].
     apply one_agrees. intros j k Ij Ik Cj Ck. apply visible_inside in Ij, Ik.
-    unfold one_key in F3. destruct pairs as [|[q0 k0] ps] eqn:Ep; [discriminate|]. rewrite <- Ep in *.
+    unfold one_key in F3. destruct pairs as [|[q0 k0] ps] eqn:Ep; [discriminate|].
+    rewrite <- Ep in *.
     apply andb_true_iff in F3 as [Sg Same]. rewrite forallb_forall in Same.
     assert (Key : forall t, chosen v pairs i t = true -> lit v k0 t = true).
     { intros t Ct. unfold chosen in Ct. apply existsb_exists in Ct as (qk & I & P).
@@ -300,8 +320,10 @@ Proof.
     apply visible_inside in Ij, Ik. apply (own_code_one digits i); assumption.
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply pairs_once; [exact Hi|apply visible_inside|exact F2].
-  - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1. rewrite !andb_true_iff.
-    split; [split|]; [apply N.leb_le; lia|apply pairs_once; [exact Hi|apply visible_inside|exact F2]|].
+  - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1.
+    rewrite !andb_true_iff.
+    split; [split|]; [apply N.leb_le; lia|apply pairs_once;
+      [exact Hi|apply visible_inside|exact F2]|].
     unfold picks_itself in F3. apply andb_true_iff in F3 as [Mk F3].
     apply existsb_exists. exists i. split.
     + unfold visible. apply filter_In. split; [apply in_seq; lia|].
@@ -316,7 +338,8 @@ End Always.
 Theorem makes_always outs ins p m e N : makes outs ins p m e && forallb (always ins p N) p = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
-  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
+    else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw Hn. apply andb_true_iff in C as [C A].
   apply (makes_right outs ins p m e C n P w q Hs Hw).
@@ -328,7 +351,8 @@ Qed.
 Theorem makes_fitting outs ins p m e : makes outs ins p m e = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> fits ins p m n w q = true ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
-  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+  (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
+    else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw F. apply (makes_right outs ins p m e C n P w q Hs Hw), fits_readable, F.
 Qed.

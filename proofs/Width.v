@@ -22,26 +22,33 @@ Proof.
   pose proof (counted_nonneg n m (fun j => negb (matches j) && negb (sink j))) as O0.
   fold (others_ n m matches sink) in O0.
   assert (X : 0 <= excess) by (apply Rmult_le_pos; lra).
-  assert (U : sum (fun j => if m j then exp (width_score j) * b2R (sink j) else 0) n = exp beta * sinks).
+  assert (U : sum (fun j => if m j then exp (width_score j) * b2R (sink j) else 0) n
+    = exp beta * sinks).
   { unfold Match.sinks, counted. rewrite <- sum_scal. apply sum_ext. intros j _. unfold width_score.
-    destruct (m j); cbn [andb]; [|ring]. destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|]; cbn [orb negb andb b2R];
+    destruct (m j); cbn [andb]; [|ring]. destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|];
+      cbn [orb negb andb b2R];
       rewrite ?andb_false_r; ring. }
-  assert (Z : sum (fun j => if m j then exp (width_score j) else 0) n = exp beta * (sinks + width + excess)).
+  assert (Z : sum (fun j => if m j then exp (width_score j) else 0) n
+    = exp beta * (sinks + width + excess)).
   { unfold excess. rewrite Rmult_plus_distr_l, Rmult_plus_distr_l.
     replace (exp beta * (others_ n m matches sink * exp (- beta))) with (others_ n m matches sink).
     2: { replace (exp beta * (others_ n m matches sink * exp (- beta)))
            with (others_ n m matches sink * (exp beta * exp (- beta))) by ring.
          rewrite <- exp_plus, Rplus_opp_r, exp_0. ring. }
-    unfold Match.sinks, hits, others_, counted. rewrite <- !sum_scal, <- !sum_plus. apply sum_ext. intros j _.
+    unfold Match.sinks, hits, others_, counted. rewrite <- !sum_scal, <- !sum_plus. apply sum_ext.
+    intros j _.
     unfold width_score. destruct (m j); cbn [andb]; [|ring].
-    destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|destruct (matches j)]; cbn [orb negb andb]; rewrite ?exp_0; ring. }
+    destruct (sink j) eqn:Sk; [rewrite (Apart j Sk)|destruct (matches j)]; cbn [orb negb andb];
+      rewrite ?exp_0; ring. }
   unfold soft. rewrite U, Z. field. split; [nra|lra].
 Qed.
 
 (* β >= ln(64N): ε <= 1/64 *)
-Theorem width_law N : 1 <= N -> ln (64 * N) <= beta -> others_ n m matches sink <= N -> 0 <= excess <= 1 / 64.
+Theorem width_law N : 1 <= N -> ln (64 * N) <= beta -> others_ n m matches sink <= N ->
+  0 <= excess <= 1 / 64.
 Proof.
-  intros HN Hb O. pose proof (counted_nonneg n m (fun j => negb (matches j) && negb (sink j))) as O0.
+  intros HN Hb O.
+  pose proof (counted_nonneg n m (fun j => negb (matches j) && negb (sink j))) as O0.
   fold (others_ n m matches sink) in O0. unfold excess. pose proof (exp_pos (- beta)) as E.
   assert (U : exp (- beta) <= / (64 * N)).
   { rewrite <- (exp_ln (64 * N)) by lra. rewrite <- exp_Ropp. apply exp_le. lra. }
@@ -63,5 +70,6 @@ Proof.
   - apply Rmult_lt_compat_l; [lra|]. apply Rinv_lt_contravar; [|lra]. apply Rmult_lt_0_compat; lra.
   - destruct (Nat.leb_spec k w) as [L|L]; (apply Rmult_le_compat_l; [lra|]).
     + apply le_INR in L. apply Rinv_le_contravar; lra.
-    + assert (INR w + 1 <= INR k) by (rewrite <- S_INR; apply le_INR; lia). apply Rinv_le_contravar; lra.
+    + assert (INR w + 1 <= INR k) by (rewrite <- S_INR; apply le_INR; lia).
+      apply Rinv_le_contravar; lra.
 Qed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,15 @@ def test_every_bound_in_the_docs_cites_its_theorem() -> None:
     assert rows is not None
     for row in rows[1].splitlines():
         assert _citations(row) or UNCHECKED in row, row
+
+
+def test_lines_have_the_projects_width() -> None:
+    width = tomllib.loads((PROOFS.parent / "pyproject.toml").read_text())["tool"]["ruff"][
+        "line-length"
+    ]
+    for file in sorted(PROOFS.glob("*.v")):
+        for number, line in enumerate(file.read_text().splitlines(), start=1):
+            assert len(line) <= width, f"{file.name}:{number}"
 
 
 @pytest.mark.full  # `make proofs` ends with this audit
