@@ -177,6 +177,20 @@ def bit_of(cell: Cell, atoms: Atoms) -> int:
     return cell.function if isinstance(cell, Bit) else atoms.space.false
 
 
+def bits_of(form: Form, cells: list[Cell], atoms: Atoms) -> list[tuple[float, int]]:
+    """A sum of stored bits: the weight of each, and its function; `ordinary` is a true one."""
+    terms = []
+    for at, weight in form.items():
+        match cells[at]:
+            case (Bit() | Zero()) as cell:
+                terms.append((weight, bit_of(cell, atoms)))
+            case Feature("ordinary", 0):
+                terms.append((weight, atoms.space.true))
+            case _:
+                raise VoidError("its value is neither a stored bit nor a sum of them")
+    return terms
+
+
 def rows_of(matrix: Sparse) -> list[Form]:
     """The rows of a matrix by their nonzero entries."""
     written = written_rows(matrix)

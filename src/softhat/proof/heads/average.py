@@ -18,7 +18,7 @@ from softhat.io.errors import VoidError
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Range
-from softhat.proof.cells import Bit, Cell, Feature, Mean, Zero
+from softhat.proof.cells import Cell, Mean, bits_of
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import Reading
 from softhat.proof.softmax import RowFact
@@ -74,26 +74,16 @@ def fits(reading: Reading) -> bool:
 
 
 def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
-    head, cells, space = reading.head, reading.cells, reading.atoms.space
+    head, space = reading.head, reading.atoms.space
     over = _RANGES[head.mask]
     low = high = mass = 0.0
     grid = inf
     means: list[Cell] = []
     weights: set[float] = set()
     for form in head.value:
-        terms = []
-        for at, weight in form.items():
-            match cells[at]:
-                case Bit(function):
-                    terms.append((Fraction(weight), function))
-                case Zero():
-                    terms.append((Fraction(weight), space.false))
-                case Feature("ordinary", 0):
-                    terms.append((Fraction(weight), space.true))
-                case _:
-                    raise VoidError("it averages something that is not a stored bit")
-            weights.add(weight)
-            grid = min(grid, grid_of(weight))
+        terms = [(Fraction(a), bit) for a, bit in bits_of(form, reading.cells, reading.atoms)]
+        weights |= set(form.values())
+        grid = min([grid, *map(grid_of, form.values())])
         mass = max(mass, sum(map(abs, form.values())))
         bounds = space.range_of_sum(terms)
         low, high = min(low, float(bounds[0])), max(high, float(bounds[1]))

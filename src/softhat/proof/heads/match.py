@@ -20,7 +20,7 @@ from math import exp
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Bit, Cell, Chosen, Feature, Raw, Zero, literal
+from softhat.proof.cells import Cell, Chosen, Raw, bits_of, literal
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Codes, SelectionTable
@@ -122,17 +122,7 @@ def made_of(
             read = atoms.read(key, function, level)
             returned.append(Raw(read, number, mean=(key, function)))
             continue
-        terms = []
-        for at, weight in form.items():
-            match cells[at]:
-                case Bit(bit):
-                    terms.append((weight, bit))
-                case Zero():
-                    terms.append((weight, atoms.space.false))
-                case Feature("ordinary", 0):
-                    terms.append((weight, atoms.space.true))
-                case _:
-                    raise VoidError("its value is neither a stored bit nor a sum of them")
+        terms = bits_of(form, cells, atoms)
         spread = max(spread, sum(abs(w) for w, _ in terms))
         returned.append(Chosen(key, tuple(terms), number))
     numbers = tuple(sorted({*selection.weights, *(w for row in head.value for w in row.values())}))
