@@ -24,12 +24,15 @@ test: .venv/dev
 test-full: .venv/dev
 	$(BIN)/python -m tests.full
 
-# The core with the oldest versions that pyproject.toml allows (`make test` has the newest).
-test-lowest: .venv-lowest/core
+# The core with the oldest versions that pyproject.toml allows (`make test` has the newest), and
+# TransformerLens with the oldest one, beside the newest of all others.
+test-lowest: .venv-lowest/core build/lowest-lens
 	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/logic tests/program \
 		tests/transformer/lowering/test_size.py tests/proof/test_certificate.py tests/runtime/test_dense.py \
 		tests/models/test_model.py tests/models/test_folders.py tests/ahat/test_file.py \
 		tests/cli/test_check.py tests/cli/test_compile_run_trace.py
+	PYTHONPATH=build/lowest-lens $(BIN)/python -m pytest tests/export/test_lens.py \
+		tests/export/test_lens_load.py tests/export/test_torch_lens.py
 
 # Lines and branches that the tests reach.
 coverage: .venv/dev
@@ -70,6 +73,11 @@ proofs:
 	.venv-lowest/bin/pip install --quiet uv
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python \
 		--resolution lowest-direct --editable '.[plot]' 'pytest>=8' 'pytest-xdist>=3.6' 'hypothesis>=6.100'
+	@touch $@
+
+LENS := $(shell sed -n 's/.*transformer-lens>=\([0-9.]*\).*/\1/p' pyproject.toml)
+build/lowest-lens: .venv/dev
+	$(BIN)/pip install --quiet --no-deps --upgrade --target $@ transformer-lens==$(LENS)
 	@touch $@
 
 clean:

@@ -14,7 +14,15 @@ from unittest import mock
 import pytest
 
 from softhat.io.errors import SofthatError
-from softhat.io.files import locked, write_file, write_files, write_folder, writing
+from softhat.io.files import (
+    check_folder_writable,
+    check_writable,
+    locked,
+    write_file,
+    write_files,
+    write_folder,
+    writing,
+)
 from tests.kills import killed_at
 from tests.slices import every
 
@@ -293,3 +301,22 @@ def test_permissions_are_kept(tmp_path: Path) -> None:
     (tmp_path / "f").chmod(0o600)
     write_file(tmp_path / "f", b"2")
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+
+
+def test_ctrl_c_while_it_is_tried_whether_a_file_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch = Path.touch
+
+    def interrupted(path: Path) -> None:
+        touch(path)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "touch", interrupted)
+    for check in (
+        lambda: check_writable(tmp_path / "x.json"),
+        lambda: check_folder_writable(tmp_path / "new" / "model", {}),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            check()
+        assert not list(tmp_path.iterdir())

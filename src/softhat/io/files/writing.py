@@ -109,8 +109,10 @@ def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None
 def _check_takes_files(directory: Path) -> None:
     with locked(directory):
         fresh = _temporary(directory, "file")
-        fresh.touch()
-        fresh.unlink()
+        try:
+            fresh.touch()
+        finally:  # Ctrl-C too
+            fresh.unlink(missing_ok=True)
 
 
 def write_files(
