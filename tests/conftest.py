@@ -1,4 +1,4 @@
-"""Property tests are seeded, so that a slice that was green stays green, and draw 40 examples where
+"""Property tests are seeded, so that a slice that was green stays green, and draw 24 examples where
 they do not say how many; `make test-full` draws anew, and 100. No test has a deadline: the machines
 are shared."""
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 SLOW = [HealthCheck.too_slow]
 settings.register_profile(
-    "seeded", deadline=None, suppress_health_check=SLOW, derandomize=True, max_examples=40
+    "seeded", deadline=None, suppress_health_check=SLOW, derandomize=True, max_examples=24
 )
 settings.register_profile("full", deadline=None, suppress_health_check=SLOW, print_blob=True)
 settings.load_profile("seeded")
