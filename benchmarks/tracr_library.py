@@ -3,7 +3,7 @@
     python -m benchmarks.tracr_library FOLDER
 
 FOLDER is a checkout of github.com/google-deepmind/tracr, which is not part of this repository; JAX
-is not needed. Every program of its tests (the file test_cases.py of its compiler), those that its compiler
+is not needed. Every program that its compiler is tested with (test_cases.py), those that it
 does not support among them, is compiled by softhat, certified, and compared with the output that
 stands beside it and with Tracr's interpreter on random sequences. (Tests of causal models mean
 something else by the same program: they are left out.) The result is benchmarks/tracr_library.json.
