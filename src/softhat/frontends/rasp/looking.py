@@ -88,10 +88,7 @@ def _masked_width(shop: Workshop, looked: Masked) -> Known:
             raise shop.fault(f"a width with more than {MOST_CASES} cases: select by fewer classes")
         return quantity
     itself = shop.either(
-        shop.both(k, q)
-        for part in looked.parts
-        if part.where == "="
-        for k, q in zip(part.keys, part.queries, strict=True)
+        shop.both(k, q) for part in looked.parts if part.where == "=" for k, q in part.pairs
     )
     parts = tuple(selector_of(shop, part) for part in looked.parts if part.where != "=")
     if not parts:
@@ -110,7 +107,7 @@ def _always_itself(shop: Workshop, looked: Masked) -> bool:
         shop.both(k, q)
         for part in looked.parts
         if part.where in ("none", "<=", ">=")
-        for k, q in zip(part.keys, part.queries, strict=True)
+        for k, q in part.pairs
     ]
     return shop.either(chosen) == TRUE
 
@@ -127,7 +124,7 @@ def _number(
     queries. None if there are too many cases."""
     by_query: dict[Literal, CountForm] = {}
     for part in looked.parts:
-        for key, query in zip(part.keys, part.queries, strict=True):
+        for key, query in part.pairs:
             for weight, bit in weights:
                 counted = shop.both(key, bit)
                 if counted == FALSE:
@@ -266,7 +263,7 @@ def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
     matches = []
     for part in looked.parts:
         if part.where == "=":
-            matches += [shop.both(k, q, bit) for k, q in zip(part.keys, part.queries, strict=True)]
+            matches += [shop.both(k, q, bit) for k, q in part.pairs]
             continue
         if isinstance(part.where, DistanceWindow):
             matches += matched_within(shop, part, part.where, bit)
@@ -280,9 +277,7 @@ def _matched(shop: Workshop, looked: Masked, bit: Literal) -> Literal:
 
 def _always(part: Part) -> bool:
     """Does every position select itself at least?"""
-    return part.where in ("none", "<=", ">=") and any(
-        k == TRUE == q for k, q in zip(part.keys, part.queries, strict=True)
-    )
+    return part.where in ("none", "<=", ">=") and any(k == TRUE == q for k, q in part.pairs)
 
 
 def _agree(shop: Workshop, looked: Masked, values: Categories, undefined: bool = False) -> bool:
@@ -295,12 +290,7 @@ def _agree(shop: Workshop, looked: Masked, values: Categories, undefined: bool =
     asked = []
     nothing = [~shop.either(values.bits)] if undefined else []
     for bit in (*values.bits, *nothing):
-        queries = [
-            q
-            for part in looked.parts
-            for k, q in zip(part.keys, part.queries, strict=True)
-            if not shop.exclude(k, bit)
-        ]
+        queries = [q for part in looked.parts for k, q in part.pairs if not shop.exclude(k, bit)]
         asked.append(shop.either(queries))
     return all(shop.exclude(one, other) for k, one in enumerate(asked) for other in asked[:k])
 

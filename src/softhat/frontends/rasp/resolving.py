@@ -7,6 +7,7 @@ position, or asks for equal binary codes, is followed by a head of its own kind.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal as Choice
 
@@ -63,6 +64,11 @@ class Part:
     keys: tuple[Literal, ...]
     queries: tuple[Literal, ...]
     single: bool
+
+    @property
+    def pairs(self) -> Iterator[tuple[Literal, Literal]]:
+        """Each key, with the query that selects it."""
+        return zip(self.keys, self.queries, strict=True)
 
 
 @dataclass(frozen=True, slots=True)

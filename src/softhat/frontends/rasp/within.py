@@ -41,7 +41,7 @@ def seen_in(shop: Workshop, looked: Masked, weights: list[tuple[Value, Literal]]
             return None
         for distance in distances:
             values = by_distance.setdefault(distance, {})
-            for key, query in zip(part.keys, part.queries, strict=True):
+            for key, query in part.pairs:
                 for value, bit in weights:
                     there = read_point(shop, distance, shop.both(key, bit))
                     values.setdefault(value, []).append(shop.both(query, there))
@@ -127,7 +127,7 @@ def matched_within(
 ) -> list[Literal]:
     """Whether a key matches within a window: position by position, or from the window's one end
     on."""
-    pairs = list(zip(part.keys, part.queries, strict=True))
+    pairs = list(part.pairs)
     if window.distances is not None:
         if len(window.distances) > MOST_READ:
             raise shop.fault(
