@@ -29,29 +29,23 @@ from softhat.logic.syntax.nodes import (
     TRUE,
     Always,
     And,
-    Binary,
-    Comparison,
     Constant,
     Eventually,
     Formula,
     Historically,
     Iff,
     Implies,
-    Mod,
     Node,
     Not,
     Once,
     Or,
     Release,
     Since,
-    StrongRelease,
-    Term,
     Tomorrow,
     Triggered,
     Unary,
     Until,
     WeakTomorrow,
-    WeakUntil,
     WeakYesterday,
     Xor,
     Yesterday,
@@ -103,13 +97,13 @@ def _rule(node: Node, look: Look) -> Node:
             return _unary(node, look)
         case Since() | Triggered() | Until() | Release():
             return _binary(node, look)
-        case WeakUntil(left, right):  # (f U g) | G f
+        case nodes.WeakUntil(left, right):  # (f U g) | G f
             if TRUE in (left, right) or look.cover(left, right):
                 return TRUE
             if left == FALSE or look.entails(left, right):
                 return right
             return Always(left) if right == FALSE else node
-        case StrongRelease(left, right):  # g U (f & g)
+        case nodes.StrongRelease(left, right):  # g U (f & g)
             if FALSE in (left, right) or look.exclude(left, right):
                 return FALSE
             if left == TRUE or look.entails(right, left):
@@ -117,11 +111,11 @@ def _rule(node: Node, look: Look) -> Node:
             return Eventually(left) if right == TRUE else node
         case nodes.Recall(value, _) if value == FALSE:
             return FALSE
-        case Mod(1, _):
+        case nodes.Mod(1, _):
             return TRUE
-        case Comparison():
+        case nodes.Comparison():
             return simplify_comparison(node)
-        case Term():
+        case nodes.Term():
             return simplify_term(node)
     return node
 
@@ -281,7 +275,7 @@ _LONE: dict[type[Formula], tuple[type[Unary], Formula, Formula]] = {
 }
 
 
-def _binary(node: Binary, look: Look) -> Formula:
+def _binary(node: nodes.Binary, look: Look) -> Formula:
     """Rules for `S`, `U` and their duals, written for all four with the constants of `_LONE`."""
     f, g = node.left, node.right
     lone, free, stuck = _LONE[type(node)]
