@@ -364,6 +364,9 @@ def test_a_report_prints_filled_squares_on_white(browser: Any, tmp_path: Path) -
     assert styles[2] == "avoid"
     assert styles[3] == "rgb(255, 255, 255)"
     assert opened.locator("main > section:visible").count() == 3
+    opened.set_viewport_size({"width": 718, "height": 1000})  # A4, where a screen has tabs
+    assert opened.locator("main > section:visible").count() == 3
+    opened.set_viewport_size({"width": 1280, "height": 720})
     opened.emulate_media(media="screen")
     opened.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
     assert opened.locator("details:not([open])").count() == folded

@@ -58,6 +58,9 @@ def test_it_opens_from_the_file_system_and_answers(folder: Path) -> None:
         page.goto((folder / "index.html").as_uri())
         ready(page)
         assert page.inner_text("#verdict").startswith("Accepted")
+        assert "no compiler" in page.inner_text("#about")
+        assert page.locator("#text").is_editable() is False
+        assert "nothing is compiled here" in page.inner_text("#text-name")
         for kind in ("regex", "program", "rasp", "ahat", "zoo"):
             page.select_option("#kind", kind)
             ready(page)

@@ -69,7 +69,8 @@ def catalogue_page(kinds: list[str], entries: list[dict[str, Any]], version: str
             "kinds": kinds,
             "names": offers(),
             "catalogue": entries,
-            "about": _about(version),
+            "about": f"{_about(version)} This copy has no compiler: choose a name. "
+            "softhat explore compiles what you type.",
         }
     )
 

@@ -17,8 +17,8 @@ softhat.attention = (() => {
     byId("layers").replaceChildren(...layers.map((layer) => make("div", { className: "layer" },
       make("h3", { textContent: `layer ${layer.number}` }),
       layer.cards.length ? make("div", { className: "heads" }, ...layer.cards) : make("p", { className: "said", textContent: "no heads: only gates" }))).reverse());
-    byId("head-choice").replaceChildren(...cards.flat().map((one) => {
-      const button = make("button", { type: "button", textContent: one.name, title: one.label });
+    byId("head-choice").replaceChildren("layer.head", ...cards.flat().map((one) => {
+      const button = make("button", { type: "button", textContent: `${one.layer}.${one.head}`, title: `${one.name}: ${one.label}`, ariaLabel: one.name });
       button.addEventListener("click", () => on.enlarge(one.key));
       button.dataset.key = one.key;
       return button;

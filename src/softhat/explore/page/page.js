@@ -265,7 +265,8 @@ softhat.page = (() => {
     for (const id of ["kind", "text", "word", "alphabet", "attention", "dtype", "long", "beta", "length", "at"]) byId(id).value = state[id];
     const radio = document.querySelector(`input[name=view][value="${CSS.escape(state.view)}"]`);
     if (radio) radio.checked = true;
-    byId("text-name").textContent = state.kind === "ahat" ? "its JSON" : KINDS[state.kind] ?? state.kind;
+    const typed = state.kind === "ahat" ? "its JSON" : KINDS[state.kind] ?? state.kind;
+    byId("text-name").textContent = source.mode !== "catalogue" ? typed : `${typed} (chosen: nothing is compiled here)`;
     const named = NAMED.includes(state.kind);
     document.querySelector(".field.text").hidden = named && !isOwn();
     document.querySelector(".field.file").hidden = !isOwn();
