@@ -120,19 +120,22 @@ def names_of(folder: Path) -> set[str]:
     return {part.name for part in (folder / "dataset").iterdir() if part.is_dir()}
 
 
-def in_interpbench() -> set[str]:
-    """The programs that are right by InterpBench's source."""
+def in_interpbench(right: bool = True) -> set[str]:
+    """The names in InterpBench's cases that are right, or in the others."""
     cases = json.loads(PROGRAMS.read_text())["programs"].values()
-    return {name for case in cases if case["what"].startswith("right") for name in case["names"]}
+    return {name for case in cases if case["what"].startswith("right") is right
+            for name in case["names"]}  # fmt: skip
 
 
-def sources(folder: Path, right: set[str]) -> dict[str, int]:
+def sources(folder: Path, right: set[str]) -> dict[str, Any]:
     """Of the programs of the data set: how many are right by InterpBench's source, and how many
-    more by the texts here."""
+    more by the texts here; which InterpBench has and are refused; and which have no source."""
     names, there = names_of(folder), in_interpbench()
+    left = names - there - right
+    refused = left & in_interpbench(right=False)
     return {"programs": len(names), "by InterpBench's source": len(names & there),
             "by a text here": len((names & right) - there),
-            "others": len(names - there - right)}  # fmt: skip
+            "refused": sorted(refused), "without a source": sorted(left - refused)}  # fmt: skip
 
 
 def main() -> int:
