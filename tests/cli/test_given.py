@@ -83,3 +83,15 @@ def test_what_has_no_effect_is_refused(
 def test_nothing_is_given_outside_of_a_command() -> None:
     assert softhat("check", "a S b", "--alphabet", "ab").code == 0
     assert not is_given("--alphabet")
+
+
+def test_ctrl_c_before_the_command_begins_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the line is read: typer ends without a word there."""
+
+    def interrupted(self: object, context: object, arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("softhat.cli.front_ends.FormulaCommand.parse_args", interrupted)
+    done = softhat("check", "a S b")
+    assert done.code == 130 and not done.out
+    assert done.err == "interrupted: nothing was written\n"

@@ -81,6 +81,9 @@ PIECEWISE = ("corpus", "exam", "run")
 """Commands that write as they go; the others write whole files and answers at the end."""
 
 
+INTERRUPTED = 130
+
+
 def main() -> None:
     """Entry point: exit code 0 done, 1 a check does not hold, 2 bad input or no way to go on."""
     _open_streams()
@@ -88,6 +91,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     output.verdict = wanted in CHECKS
+    output.told_of_interruption = False
     with warnings.catch_warnings(), watch_inputs():  # no output goes over what was read
         warnings.showwarning = lambda message, *_: tell(f"warning: {message}")
         code = _run(wanted)
@@ -105,8 +109,12 @@ def main() -> None:
 
 def _run(wanted: str | None) -> int:
     """The exit code of the command. Nothing that goes wrong looks like a verdict."""
+    remains = "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
     try:
-        return _app(wanted)(prog_name="softhat", standalone_mode=False) or 0
+        code: int = _app(wanted)(prog_name="softhat", standalone_mode=False) or 0
+        if code == INTERRUPTED and not output.told_of_interruption:  # typer says nothing
+            tell(f"interrupted: {remains}")
+        return code
     except SofthatError as error:
         tell(_message(error))
     except _UsageError as error:
@@ -114,11 +122,8 @@ def _run(wanted: str | None) -> int:
         message = " ".join(error.format_message().split())  # choices come on lines of their own
         tell(f"error: {message.rstrip('.')}{where}")
     except (KeyboardInterrupt, typer.Abort, _InterruptedError):
-        remains = (
-            "what was written so far is whole" if wanted in PIECEWISE else "nothing was written"
-        )
         tell(f"interrupted: {remains}")
-        return 130
+        return INTERRUPTED
     except SystemExit as end:  # rich's way to say that the reader has left
         return 0 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except BrokenPipeError:  # the reader (`| head`) has left: there is nobody to tell

@@ -50,8 +50,14 @@ def say(text: str = "", end: str = "\n") -> None:
     _write(visible(text) + end)
 
 
+told_of_interruption = False
+"""Was it said that Ctrl-C ended the command, and what remains?"""
+
+
 def tell(text: str) -> None:
     """A note or an error on standard error; lost where nobody can read it."""
+    global told_of_interruption
+    told_of_interruption = told_of_interruption or text.startswith("interrupted: ")
     try:
         sys.stderr.write(visible(text) + "\n")
         sys.stderr.flush()
