@@ -159,7 +159,7 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
     if isinstance(model, LoopModel):
         raise SofthatError(
             "the Coq kernel does not cover models whose block is repeated: "
-            "choose a length, as in --depth log@1024"
+            "choose a length, as in --depth log@64"
         )
     formulas: Mapping[str, object] = {}
     said_if_accepted = SAID
