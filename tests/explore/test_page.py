@@ -315,6 +315,22 @@ def test_a_report_opens_from_the_file_system(browser: Any, tmp_path: Path) -> No
     context.close()
 
 
+def test_the_frame_of_a_notebook_answers(browser: Any, tmp_path: Path) -> None:
+    """It has no address of its own, so nothing can be remembered there."""
+    shown = softhat.show(softhat.compile("!c S a", alphabet="abc"), "abcabb")
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<body>{shown._repr_html_()}</body>", encoding="utf-8")
+    opened = browser.new_page()
+    opened.goto(file.as_uri())
+    frame = opened.frames[1]
+    ready(frame)
+    assert frame.inner_text("#verdict").startswith("Accepted")
+    frame.fill("#word", "abc")
+    ready(frame)
+    assert frame.inner_text("#verdict").startswith("Not accepted")
+    opened.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1400, 900), ("phone", 390, 844)])
 def test_widths_and_themes(

@@ -24,7 +24,11 @@ softhat.state = (() => {
   function remember() {
     const fields = new URLSearchParams();
     for (const [name, key] of Object.entries(IN_ADDRESS)) if (state[name] !== "" && state[name] !== 0) fields.set(key, state[name]);
-    history.replaceState(null, "", `#${fields}`);
+    try {
+      history.replaceState(null, "", `#${fields}`);
+    } catch {
+      // in the frame of a notebook the page has no address of its own
+    }
   }
 
   /** The state that the address holds; what it does not name is as at the beginning. */
