@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from softhat.cli import coq as commands
 from softhat.export.coq import checker
 from softhat.export.coq.checker import CoqVerdict
 from tests.cli.run import softhat
@@ -52,7 +53,7 @@ def test_theorems_of_another_build_are_no_refusal(
 @pytest.fixture
 def without_coq(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        checker, "ask", lambda *_: CoqVerdict(None, "Coq is not installed: get it;")
+        commands, "ask", lambda *_: CoqVerdict(None, "Coq is not installed: get it;")
     )
 
 
