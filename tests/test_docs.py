@@ -28,7 +28,8 @@ def pages_with(language: str) -> list[Path]:
 
 @pytest.fixture
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty folder to work in, with warnings as a user has them."""
+    """A folder to work in that has the project's examples, with warnings as a user has them."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
