@@ -113,15 +113,15 @@ Proof.
   - apply lsum_nonneg. auto.
   - inversion N as [|? ? Na Nl]; subst. destruct (in_split a l') as (u & v & ->);
       [apply I; left; reflexivity|].
-    rewrite lsum_app. simpl. assert (lsum f l <= lsum f (u ++ v)); [|rewrite lsum_app in H; lra].
-    apply IH; [exact Nl|]. intros b Hb. assert (In b (u ++ a :: v)) by (apply I; right; exact Hb).
-    apply in_app_or in H as [H|[->|H]];
-      [apply in_or_app; left; exact H|contradiction|apply in_or_app; right; exact H].
+    rewrite lsum_app. simpl.
+    assert (L : lsum f l <= lsum f (u ++ v)); [|rewrite lsum_app in L; lra]. apply IH; [exact Nl|].
+    intros b Hb. pose proof (I b (or_intror Hb)) as Ib. apply in_app_or in Ib as [Ib|[->|Ib]];
+      [apply in_or_app; left; exact Ib|contradiction|apply in_or_app; right; exact Ib].
 Qed.
 
 Lemma sum_lsum f n : sum f n = lsum f (seq 0 n).
 Proof.
-  induction n; [reflexivity|]. rewrite seq_S, lsum_app, <- IHn. simpl. lra.
+  induction n as [|n IH]; [reflexivity|]. rewrite seq_S, lsum_app, <- IH. simpl. lra.
 Qed.
 
 Section At.
@@ -166,8 +166,8 @@ Proof.
   { unfold f. replace (distance q q) with 0%nat; [reflexivity|].
     clear. induction q as [|a t IH]; [reflexivity|]. cbn [distance]. rewrite eqb_reflx, <- IH.
     reflexivity. }
-  assert (lsum f (q :: map (fun j => code (S j)) l) <= lsum f (codes (length q)));
-    [|simpl in H; lra].
+  assert (L : lsum f (q :: map (fun j => code (S j)) l) <= lsum f (codes (length q)));
+    [|simpl in L; lra].
   apply lsum_incl; [exact F| |].
   - constructor.
     + intros I. apply in_map_iff in I as (j & E & I). apply filter_In in I as [I Pj].

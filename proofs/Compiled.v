@@ -18,7 +18,8 @@ Lemma find_mean_in s q l : In (Mean s q) l -> exists c q', find_mean s l = Some 
 Proof.
   unfold find_mean. generalize 0. induction l as [|k l IH]; intros c0 I; [destruct I|].
   destruct I as [->|I]; [rewrite Nat.eqb_refl; eauto|].
-  destruct k; try (apply IH, I). destruct (Nat.eqb s s0); [eauto|apply IH, I].
+  destruct k as [| | | |s' q'| | | |]; try (apply IH, I).
+  destruct (Nat.eqb s s'); [eauto|apply IH, I].
 Qed.
 
 Lemma set_length l c k : length (set l c k) = length l.

@@ -228,8 +228,10 @@ Lemma approx_dots l more r fs xs z : dot_bound l more = Some r -> approxes more 
   dots l f fs z ->
   approx r z (total xs + dot (real_form l) x).
 Proof.
-  unfold dot_bound. intros E H (ys & Hy & Hz). step E. rewrite dot_total, <- total_app.
-  apply (approx_sum (more ++ l0) r (fs ++ ys)); [exact E| |exact Hz].
+  unfold dot_bound. intros E H (ys & Hy & Hz).
+  destruct (every entry_bound l) as [bs|] eqn:Eb; [|discriminate].
+  rewrite dot_total, <- total_app.
+  apply (approx_sum (more ++ bs) r (fs ++ ys)); [exact E| |exact Hz].
   apply approxes_app; [exact H|]. apply approx_entries; assumption.
 Qed.
 End Dots.
@@ -246,14 +248,16 @@ Lemma approx_score C h r f x g y s : score_bound C h = Some r ->
     (forall c b, C c = Some b -> approx b (g c) (y c)) ->
   scored h f g s -> approx r s (Q2R (cold h) * score (real_rows (rows h)) x y).
 Proof.
-  unfold score_bound. intros E Hx Hy (ts & s0 & Ht & Hs & Hz). step E. step E.
+  unfold score_bound. intros E Hx Hy (ts & s0 & Ht & Hs & Hz).
+  destruct (every (row_bound C C) (rows h)) as [bs|] eqn:Eb; [|discriminate].
+  destruct (sum_bound bs) as [b|] eqn:Es; [|discriminate].
   eapply approx_product; [exact E|apply approx_weight| |exact Hz].
   assert (T : score (real_rows (rows h)) x y
     = total (map (fun qk => dot (real_form (fst qk)) x * dot (real_form (snd qk)) y) (rows h))).
   { clear. induction (rows h) as [|[q k] rs IH]; [reflexivity|]. rewrite score_cons, IH.
     reflexivity. }
-  rewrite T. apply (approx_sum l b ts); [exact E1| |exact Hs]. clear E E1 Hs Hz T. revert l E0.
-  induction Ht as [|qk t rs ts (a & b0 & Ha & Hb & Hp) Hts IH]; intros l E; cbn [every] in E.
+  rewrite T. apply (approx_sum bs b ts); [exact Es| |exact Hs]. clear E Es Hs Hz T. revert bs Eb.
+  induction Ht as [|qk t rs ts (a & b0 & Ha & Hb & Hp) Hts IH]; intros bs E; cbn [every] in E.
   - injection E as <-. constructor.
   - step E. step E. injection E as <-. unfold row_bound in E0. step E0. step E0.
     constructor; [|apply IH; reflexivity].

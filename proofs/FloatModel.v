@@ -41,9 +41,10 @@ Proof.
   intros E. apply every_spec in E.
   assert (G : forall a, Forall2 (fun c b => f c = Some b) (seq a k) l ->
     length l = k /\ forall c, (c < k)%nat -> f (a + c)%nat = Some (nth c l d)).
-  { clear E. revert l. induction k as [|k IH]; intros l a H; inversion H; subst;
+  { clear E. revert l. induction k as [|k IH]; intros l a H;
+      inversion H as [|c b cs bs Eb Hs]; subst;
       [split; [reflexivity|intros; lia]|].
-    destruct (IH _ _ H4) as [L N]. split; [cbn; lia|].
+    destruct (IH _ _ Hs) as [L N]. split; [cbn; lia|].
     intros [|c] Hc; [rewrite Nat.add_0_r; assumption|].
     replace (a + S c)%nat with (S a + c)%nat by lia. apply N. lia. }
   exact (G 0%nat E).
@@ -170,7 +171,8 @@ Lemma range_in l b X c r i : close_to l b X -> (i <= last)%nat -> at_ l b range_
 Proof.
   intros H Hi E. unfold FloatCheck.at_ in E. destruct (nth_error l c) as [k|] eqn:N;
     [|discriminate].
-  specialize (H c k N). destruct k; cbn [FloatCheck.range_of close] in *; try discriminate;
+  specialize (H c k N).
+  destruct k as [|f|s|s wide| | | | |]; cbn [FloatCheck.range_of close] in *; try discriminate;
     injection E as <-; cbn [fst snd];
     rewrite ?Q2R_opp, ?Q2R_plus, ?Q2R_one.
   - apply Rabs_le_inv, H, Hi.
@@ -196,8 +198,8 @@ Proof.
   intros H Hi c d E. unfold FloatCheck.at_ in E. destruct (nth_error l c) as [k|] eqn:N;
     [|discriminate].
   specialize (H c k N). unfold ideal. rewrite N.
-  destruct k; cbn [FloatCheck.ideal_bound close] in *; try discriminate; injection E as <-; split;
-    cbn [fst snd];
+  destruct k as [|f|s|s wide| | | | |]; cbn [FloatCheck.ideal_bound close] in *; try discriminate;
+    injection E as <-; split; cbn [fst snd];
     rewrite ?Q2R_0, ?Q2R_one.
   - rewrite Rabs_R0. lra.
   - rewrite Rminus_0_r. apply H, Hi.
@@ -234,13 +236,17 @@ Proof.
       [|discriminate].
     destruct (lower_members p alphabet false eos l C wide sc ms l1) as [[vs' l2]|] eqn:Ems;
       [|discriminate].
-    injection E as <- <-. unfold lower_member in Em. step Em. step Em. step Em. step Em.
-    destruct (scores_eq sc p0) as [<-|]; [|discriminate].
-    destruct (sighted eos s (snd sc)) eqn:Si; [|discriminate]. injection Em as <- <- <-.
-    destruct (write_spec _ _ _ _ E2) as [W1 W2]. destruct (IH _ _ _ Ems) as [K F]. split.
+    injection E as <- <-. unfold lower_member in Em.
+    destruct (nth_error p (signal_of m)) as [g|] eqn:Eg; [|discriminate].
+    destruct (scores p alphabet false l C wide g (number m)) as [sc'|] eqn:Es; [|discriminate].
+    destruct (value_row l g (number m)) as [f|] eqn:Ef; [|discriminate].
+    destruct (write l' _ _) as [l3|] eqn:Ew; [|discriminate].
+    destruct (scores_eq sc sc') as [<-|]; [|discriminate].
+    destruct (sighted eos g (snd sc)) eqn:Si; [|discriminate]. injection Em as <- <- <-.
+    destruct (write_spec _ _ _ _ Ew) as [W1 W2]. destruct (IH _ _ _ Ems) as [K F]. split.
     + intros c k N Ne. apply K; [apply W2; assumption|exact Ne].
-    + intros f1 c [Q|I]; [|apply F, I]. injection Q as <- <-. exists (signal_of m), s, (number m).
-      repeat split; try assumption. apply K; [exact W1|]. destruct s; discriminate.
+    + intros f1 c [Q|I]; [|apply F, I]. injection Q as <- <-. exists (signal_of m), g, (number m).
+      repeat split; try assumption. apply K; [exact W1|]. destruct g; discriminate.
 Qed.
 
 Lemma groups_facts l gs : forall l' hs l'', lower_groups p alphabet false eos 4 l gs l' = Some (hs,
@@ -257,16 +263,17 @@ Proof.
     destruct (lower_groups p alphabet false eos 4 l gs l1) as [[hs' l2]|] eqn:Egs; [|discriminate].
     injection E as <- <-. unfold lower_group in Eg. destruct (members g) as [|m ms] eqn:Em;
       [discriminate|].
-    step Eg. step Eg. rewrite <- Em in Eg.
+    step Eg. destruct (scores _ _ _ _ _ _ _ _) as [sc|] eqn:Es; [|discriminate].
+    rewrite <- Em in Eg.
     change (if wide g then (2 * 4)%Q else 4%Q) with (sharpness_of 4 (wide g)) in *.
-    destruct (lower_members p alphabet false eos l (sharpness_of 4 (wide g)) (wide g) p0 (members g)
+    destruct (lower_members p alphabet false eos l (sharpness_of 4 (wide g)) (wide g) sc (members g)
       l') as [[vs l3]|] eqn:Ems; [|discriminate].
     injection Eg as <- <-. destruct (members_facts _ _ _ _ _ _ _ _ Ems) as [K1 F1].
     destruct (IH _ _ _ Egs) as [K2 F2].
     split; [intros c k N Ne; apply K2; [apply K1; assumption|exact Ne]|].
     intros h f c [<-|I] Iv; [|apply (F2 h f c I Iv)]. cbn [values rows over cold] in *.
     destruct (F1 f c Iv) as (s' & g' & q & A & B & D & F & G). exists s', g', q, (wide g).
-    destruct p0 as [r0 m0]. repeat split; try assumption. apply K2; [exact G|].
+    destruct sc as [r0 m0]. repeat split; try assumption. apply K2; [exact G|].
     destruct g'; discriminate.
 Qed.
 
@@ -342,7 +349,8 @@ Proof.
   rewrite Sh in Sk.
   set (share := read false eos n 1 (sharpness_of 4 wide) (rows h0, over h0) f0 I i) in *.
   (* what is computed *)
-  unfold head_bound in E. step E. step E. rename b0 into bs. rename b1 into bv.
+  unfold head_bound in E. destruct (score_bound _ h) as [bs|] eqn:Ebs; [|discriminate].
+  destruct (dot_bound _ f []) as [bv|] eqn:Ebv; [|discriminate].
   match type of E with (if ?t then _ else _) = _ => destruct t eqn:Ok; [|discriminate] end.
   injection E as <-. rewrite !andb_true_iff in Ok. destruct Ok as [[[[[[O1 O2] O3] O4] O5] O6] O7].
   cbn [forallb] in O7. rewrite !andb_true_iff in O7. destruct O7 as (P1 & P2 & P3 & P4 & _).
@@ -379,13 +387,13 @@ Proof.
   assert (Av : forall j, In j ks -> approx bv (vs j) (V0 j)).
   { intros j Ij. assert (Hj : (j <= last)%nat) by (apply filter_In in Ij as [Ij _];
       apply in_seq in Ij; lia).
-    pose proof (approx_dots _ _ _ (ideal_approx l b X j H Hj) _ _ _ _ _ (vs j) E1 approxes_nil
+    pose proof (approx_dots _ _ _ (ideal_approx l b X j H Hj) _ _ _ _ _ (vs j) Ebv approxes_nil
       (Hvs j Ij)) as A.
     unfold total in A. cbn [fold_right] in A. rewrite Rplus_0_l in A. exact A. }
   assert (As : forall j, In j ks -> approx bs (sc j) (S0 j)).
   { intros j Ij. assert (Hj : (j <= last)%nat) by (apply filter_In in Ij as [Ij _];
       apply in_seq in Ij; lia).
-    exact (approx_score _ h bs _ _ _ _ (sc j) E0 (ideal_approx l b X i H Hi)
+    exact (approx_score _ h bs _ _ _ _ (sc j) Ebs (ideal_approx l b X i H Hi)
       (ideal_approx l b X j H Hj) (Hs j Ij)). }
   assert (Slk : 0 <= Q2R (slack wide)) by apply slack_pos.
   assert (U0 : 0 < u) by (unfold u; lra).
@@ -589,17 +597,20 @@ Proof.
   specialize (Ok g Ig).
   rewrite forallb_forall in Ok. specialize (Ok t It). apply Qle_bool_R in Ok.
   replace (Q2R (1 # 4)) with (1 / 4) in Ok by (unfold Q2R; simpl; lra).
-  unfold term_row in E. step E. step E. step E. destruct (Qle_bool q (5 # 8)); [|discriminate].
-  injection E as <-.
-  unfold term_slack in E2. step E2. rename E into E3.
-  destruct (literals_close l b X i t _ H Hi E3) as [L1 L2].
+  unfold term_row in E.
+  destruct (feat l (Ordinary false)) as [o|] eqn:Eo; [|discriminate].
+  destruct (feat l One) as [one|] eqn:En; [|discriminate].
+  destruct (term_slack l t) as [q|] eqn:Eq; [|discriminate].
+  destruct (Qle_bool q (5 # 8)); [|discriminate]. injection E as <-.
+  unfold term_slack in Eq. destruct (every _ t) as [qs|] eqn:Es; [|discriminate].
+  destruct (literals_close l b X i t _ H Hi Es) as [L1 L2].
   set (row := map (fun x => (snd x, sign_of (fst x))) t) in *.
-  apply place_spec in E0, E1. pose proof (H _ _ E0 i Hi) as Vo. pose proof (H _ _ E1 i Hi) as Vi.
+  apply place_spec in Eo, En. pose proof (H _ _ Eo i Hi) as Vo. pose proof (H _ _ En i Hi) as Vi.
   cbn beta in Vo, Vi.
   cbn [feature_value] in Vo, Vi. rewrite per_1 in Vo. unfold Rdiv in Vo.
   rewrite Rinv_1, Rmult_1_r in Vo.
-  assert (D : dot (real_form ((n0, 1%Q) :: (if Nat.eqb (positives t) 0 then [] else
-       [(n1, (- inject_Z (Z.of_nat (positives t)))%Q)]) ++ row)) (X i) = b2R (inside i)
+  assert (D : dot (real_form ((o, 1%Q) :: (if Nat.eqb (positives t) 0 then [] else
+       [(one, (- inject_Z (Z.of_nat (positives t)))%Q)]) ++ row)) (X i) = b2R (inside i)
          + (dot (real_form row) (X i) - INR (positives t))).
   { rewrite dot_cons, dot_app, Q2R_1, Vo. destruct (Nat.eqb_spec (positives t) 0) as [->|Np].
     - cbn. lra.
@@ -665,9 +676,10 @@ Lemma gates_spec gs : forall l l6, write_gates l gs = Some l6 -> forall c,
 Proof.
   induction gs as [|g gs IH]; intros l l6 E c; cbn [write_gates] in E.
   - injection E as <-. right. split; reflexivity.
-  - step E. specialize (IH _ _ E c). pose proof (proj1 (write_spec _ _ _ _ E0)) as W.
+  - destruct (write l _ _) as [l'|] eqn:Ew; [|discriminate].
+    specialize (IH _ _ E c). pose proof (proj1 (write_spec _ _ _ _ Ew)) as W.
     assert (Em : nth_error l (Lowering.at_ g) = Some Empty)
-      by (unfold write in E0; destruct (nth_error l (Lowering.at_ g)) as [[]|]; try discriminate;
+      by (unfold write in Ew; destruct (nth_error l (Lowering.at_ g)) as [[]|]; try discriminate;
         reflexivity).
     assert (Q : forall i, gate_total i c (g :: gs)
       = (if Nat.eqb c (Lowering.at_ g) then b2R (inside i && bit v (stored g) i) else 0)
@@ -677,8 +689,8 @@ Proof.
     + left. exists (stored g). destruct IH as [(s & A & _)|[A B]]; [congruence|].
       split; [exact Em|].
       split; [congruence|]. intros i. rewrite Q, B. ring.
-    + assert (Same : nth_error l0 c = nth_error l c).
-      { unfold write in E0. rewrite Em in E0. injection E0 as <-. rewrite nth_set.
+    + assert (Same : nth_error l' c = nth_error l c).
+      { unfold write in Ew. rewrite Em in Ew. injection Ew as <-. rewrite nth_set.
         destruct (Nat.eqb_spec c (Lowering.at_ g)); [congruence|reflexivity]. }
       rewrite Same in IH. destruct IH as [(s & A & B & D)|[A B]]; [left; exists s|right].
       * split; [exact A|]. split; [exact B|]. intros i. rewrite Q, D. ring.
@@ -721,17 +733,18 @@ Lemma high_above l b X f hi i : close_to l b X -> (i <= last)%nat ->
 Proof.
   intros H Hi E. unfold high_of in E. step E. injection E as <-. apply every_spec in E0.
   induction E0 as [|e q f qs Ee Es IH]; [cbn; rewrite Q2R_0; lra|].
-  step Ee. injection Ee as <-. destruct e as [c a]. cbn [fst snd] in *. rewrite dot_cons.
+  destruct (at_ l b range_of (fst e)) as [r|] eqn:Er; [|discriminate]. injection Ee as <-.
+  destruct e as [c a]. cbn [fst snd] in *. rewrite dot_cons.
   cbn [add_up fold_right]. fold (add_up qs). rewrite Q2R_sum.
-  pose proof (range_in l b X c p0 i H Hi E) as R. apply Rplus_le_compat; [|exact IH].
+  pose proof (range_in l b X c r i H Hi Er) as R. apply Rplus_le_compat; [|exact IH].
   destruct (Qle_bool 0 a) eqn:S; rewrite Q2R_mult.
   - apply Qle_bool_R in S. rewrite Q2R_0 in S. apply Rmult_le_compat_l; lra.
   - assert (a <= 0)%Q as Le.
     { destruct (Qlt_le_dec a 0) as [L|L]; [apply Qlt_le_weak, L|]. apply Qle_bool_iff in L.
       congruence. }
     apply Qle_Rle in Le. rewrite Q2R_0 in Le.
-    assert (Q2R a * (X i c - Q2R (fst p0)) <= 0); [|lra].
-    rewrite <- (Rmult_0_l (X i c - Q2R (fst p0))).
+    assert (Q2R a * (X i c - Q2R (fst r)) <= 0); [|lra].
+    rewrite <- (Rmult_0_l (X i c - Q2R (fst r))).
     apply Rmult_le_compat_r; lra.
 Qed.
 
@@ -740,17 +753,18 @@ Lemma approx_unit l b X x d i r : close_to l b X -> (i <= last)%nat ->
   activated x (X i) r ->
     approx d r (relu (dot (real_form (Lowering.input x)) (X i) + Q2R (bias x))).
 Proof.
-  intros H Hi E (z & Hz & ->). unfold unit_bound in E. step E. step E. injection E as <-.
+  intros H Hi E (z & Hz & ->). unfold unit_bound in E. step E.
+  destruct (high_of longest l b _) as [hi|] eqn:Eh; [|discriminate]. injection E as <-.
   pose proof (approx_dots _ _ _ (actual_approx l b X i H Hi) _ _ _ _ _ z E0
     (approxes_cons _ _ _ _ _ _ (approx_weight (bias x)) approxes_nil) Hz) as [_ A].
   unfold total in A. cbn [fold_right snd] in A. rewrite Rplus_0_r in A.
-  pose proof (high_above l b X _ _ i H Hi E1) as Hh.
+  pose proof (high_above l b X _ _ i H Hi Eh) as Hh.
   set (D := dot (real_form (Lowering.input x)) (X i)) in *.
   split; cbn [fst snd].
-  - rewrite Rabs_pos_eq by apply Rmax_l. destruct (Qle_bool 0 (q + bias x)) eqn:S.
+  - rewrite Rabs_pos_eq by apply Rmax_l. destruct (Qle_bool 0 (hi + bias x)) eqn:S.
     + apply Qle_bool_R in S. rewrite Q2R_0, Q2R_plus in S. rewrite Q2R_plus. apply Rmax_lub; lra.
-    + assert (q + bias x <= 0)%Q as Le.
-      { destruct (Qlt_le_dec (q + bias x) 0) as [L|L]; [apply Qlt_le_weak, L|].
+    + assert (hi + bias x <= 0)%Q as Le.
+      { destruct (Qlt_le_dec (hi + bias x) 0) as [L|L]; [apply Qlt_le_weak, L|].
         apply Qle_bool_iff in L. congruence. }
       apply Qle_Rle in Le. rewrite Q2R_0, Q2R_plus in Le. rewrite Q2R_0. apply Rmax_lub; lra.
   - eapply Rle_trans; [apply Gates.relu_lipschitz|]. rewrite (Rplus_comm D). exact A.
@@ -764,24 +778,25 @@ Lemma approx_fed l b X Y g c r i : close_to l b X -> written_bound longest l b g
   Rabs (Y i c - Transformer.fed (map real_unit (units g)) (real_form (shift g)) X i c)
     <= Q2R (snd r).
 Proof.
-  intros H E F Hi. destruct (F i c ltac:(lia)) as (ts & Ft & A). unfold written_bound in E. step E.
-  step E.
+  intros H E F Hi. destruct (F i c ltac:(lia)) as (ts & Ft & A). unfold written_bound in E.
+  destruct (at_ l b actual_bound c) as [d|] eqn:Ed; [|discriminate].
+  destruct (every _ _) as [bs|] eqn:Eb; [|discriminate].
   pose (val := fun x =>
     Q2R (Model.entry (output x) c) * relu (dot (real_form (Lowering.input x)) (X i)
     + Q2R (bias x))).
   assert (Ap : approx r (Y i c)
     (total (X i c :: constants (shift g) c ++ map val (writers (units g) c)))).
   { refine (approx_sum _ _ (X i c :: constants (shift g) c ++ ts) _ (Y i c) E _ A).
-    constructor; [exact (actual_approx l b X i H Hi c _ E0)|].
+    constructor; [exact (actual_approx l b X i H Hi c _ Ed)|].
     apply approxes_app.
     - unfold constant_at, constants. destruct (Qeq_bool _ 0); constructor;
         [apply approx_weight|constructor].
-    - clear E A. revert l0 E1. induction Ft as [|x t xs ts (rr & Ha & Hp) Hts IH]; intros bs E;
+    - clear E A. revert bs Eb. induction Ft as [|x t xs ts (rr & Ha & Hp) Hts IH]; intros bs E;
         cbn [every] in E.
       + injection E as <-. constructor.
-      + step E. step E. injection E as <-. step E1. constructor; [|apply IH; reflexivity].
+      + step E. step E. injection E as <-. step E0. constructor; [|apply IH; reflexivity].
         eapply approx_product;
-          [exact E1|apply approx_weight|exact (approx_unit l b X x _ i rr H Hi E Ha)|exact Hp]. }
+          [exact E0|apply approx_weight|exact (approx_unit l b X x _ i rr H Hi E Ha)|exact Hp]. }
   destruct Ap as [_ Ap].
   assert (T : total (X i c :: constants (shift g) c ++ map val (writers (units g) c))
     = Transformer.fed (map real_unit (units g)) (real_form (shift g)) X i c).
@@ -848,8 +863,8 @@ Proof.
       destruct (existsb (Nat.eqb c) (clears pl)).
       - destruct Cs as ((k & Nk & Ne & Nf) & N5 & ->). rewrite N1 in Nk. injection Nk as <-.
         assert (Low : - Q2R (below k1 d) <= X i c).
-        { destruct k1; cbn [close below] in *; try (destruct Hc; fail); try congruence;
-            try (exfalso; eapply Nf; reflexivity).
+        { destruct k1 as [|f|s|s wide| | | | |]; cbn [close below] in *;
+            try (destruct Hc; fail); try congruence; try (exfalso; eapply Nf; reflexivity).
           - specialize (Hc i Hi). apply Rabs_le_inv in Hc.
             pose proof (b2R_range (inside i && bit v s i)). lra.
           - apply (proj1 Hc i Hi). }

@@ -40,8 +40,8 @@ Qed.
 
 Lemma over_sum D f n : (forall j, (j < n)%nat -> over D (f j)) -> over D (sum f n).
 Proof.
-  induction n; intros H; simpl; [apply over_0|].
-  apply over_plus; [apply IHn; intros; apply H; lia|apply H; lia].
+  induction n as [|n IH]; intros H; simpl; [apply over_0|].
+  apply over_plus; [apply IH; intros; apply H; lia|apply H; lia].
 Qed.
 
 Lemma over_lsum {A} D (f : A -> R) l : (forall a, In a l -> over D (f a)) -> over D (lsum f l).

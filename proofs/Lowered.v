@@ -58,6 +58,10 @@ Ltac step H := match type of H with
   | match ?e with Some _ => _ | None => None end = Some _ =>
       let E := fresh "E" in destruct e eqn:E; [|discriminate H]
   end.
+Ltac step_as H c E := match type of H with
+  | match ?e with Some _ => _ | None => None end = Some _ =>
+      destruct e as [c|] eqn:E; [|discriminate H]
+  end.
 
 Lemma place_spec k l c : place k l = Some c -> nth_error l c = Some k.
 Proof.
@@ -69,11 +73,11 @@ Qed.
 
 Lemma find_mean_spec s l c q : find_mean s l = Some (c, q) -> nth_error l c = Some (Mean s q).
 Proof.
-  unfold find_mean. enough (forall l c0, (fix go (l : layout) (c : nat) := match l with
+  unfold find_mean. enough (Found : forall l c0, (fix go (l : layout) (c : nat) := match l with
       | [] => None | Mean s' q :: l => if Nat.eqb s s' then Some (c, q) else go l (S c)
       | _ :: l => go l (S c) end) l c0 = Some (c, q) -> (c0 <= c)%nat /\
         nth_error l (c - c0) = Some (Mean s q)).
-  { intros H0. destruct (H l 0%nat H0) as [_ R]. rewrite Nat.sub_0_r in R. exact R. }
+  { intros H. destruct (Found l 0%nat H) as [_ R]. rewrite Nat.sub_0_r in R. exact R. }
   clear. induction l as [|k l IH]; intros c0 H; [discriminate|].
   assert (Next : (fix go (l : layout) (c : nat) := match l with
       | [] => None | Mean s' q :: l => if Nat.eqb s s' then Some (c, q) else go l (S c)
@@ -81,8 +85,9 @@ Proof.
         nth_error (k :: l) (c - c0) = Some (Mean s q)).
   { intros N. destruct (IH _ N) as [L R]. split; [lia|].
     replace (c - c0)%nat with (S (c - S c0)) by lia. exact R. }
-  destruct k; try (apply Next, H). destruct (Nat.eqb_spec s s0) as [->|]; [|apply Next, H].
-  injection H as <- <-. split; [lia|]. rewrite Nat.sub_diag. reflexivity.
+  destruct k as [| | | |s' q'| | | |]; try (apply Next, H).
+  destruct (Nat.eqb_spec s s') as [->|]; [|apply Next, H]. injection H as <- <-. split; [lia|].
+  rewrite Nat.sub_diag. reflexivity.
 Qed.
 
 Lemma every_spec {A B} (f : A -> option B) l bs : every f l = Some bs ->
@@ -186,13 +191,13 @@ Lemma bit_row_value l X x r i : holds l X -> bit_row l x = Some r -> (i <= last)
 Proof.
   intros H E Hi. unfold bit_row in E. unfold Program.lit.
   destruct (of x) as [s|]; destruct (plain x); cbn [Bool.eqb] in *.
-  - step E. injection E as <-. cbn. rewrite (bit_value l X s n0 i H E0 Hi). q2r.
+  - step_as E c Ec. injection E as <-. cbn. rewrite (bit_value l X s c i H Ec Hi). q2r.
     destruct (inside i), (bit v s i); simpl; lra.
-  - step E. step E. injection E as <-. cbn.
-    rewrite (bit_value l X s n0 i H E0 Hi), (feat_value l X _ _ i H E1 Hi). q2r.
+  - step_as E c Ec. step_as E o Eo. injection E as <-. cbn.
+    rewrite (bit_value l X s c i H Ec Hi), (feat_value l X _ _ i H Eo Hi). q2r.
     cbn [feature_value per].
     destruct (inside i), (bit v s i); simpl; lra.
-  - step E. injection E as <-. cbn. rewrite (feat_value l X _ _ i H E0 Hi). q2r.
+  - step_as E o Eo. injection E as <-. cbn. rewrite (feat_value l X _ _ i H Eo Hi). q2r.
     cbn [feature_value per].
     destruct (inside i); simpl; lra.
   - injection E as <-. cbn. destruct (inside i); reflexivity.
@@ -300,33 +305,34 @@ Lemma latest_read strict b x d r u i : (1 <= i <= n)%nat -> rightward d ->
 Proof.
   intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
   rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
-  unfold latest_rows in Er. step Er. step Er. step Er. injection Er as <-.
+  unfold latest_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er bad Eb.
+  injection Er as <-.
   pose proof (per_pos scaled) as Pp.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
-  match goal with |- context [if scaled then [(n1, (-2)%Q)] else ?e] =>
-    remember (if scaled then [(n1, (-2)%Q)] else e) as pf eqn:Ep end.
+  match goal with |- context [if scaled then [(one, (-2)%Q)] else ?e] =>
+    remember (if scaled then [(one, (-2)%Q)] else e) as pf eqn:Ep end.
   set (K := - (P * cold_of C * dot (real_form pf) (X i))).
   assert (HK : 2 * Q2R C * INR T <= K).
-  { unfold K. pose proof (feat_value l X _ _ i H E (inside_last i Hi)) as Vi.
+  { unfold K. pose proof (feat_value l X _ _ i H Eh (inside_last i Hi)) as Vi.
     rewrite Vq in Vi. rewrite Ep.
     destruct scaled eqn:Sc.
-    - cbn. rewrite (feat_value l X One _ i H E0 (inside_last i Hi)). cbn [feature_value]. q2r.
+    - cbn. rewrite (feat_value l X One _ i H Eo (inside_last i Hi)). cbn [feature_value]. q2r.
       unfold cold_of. rewrite Sc. assert (INR T <= P).
       { pose proof (Hscaled eq_refl). assert (INR T <= INR n) by (apply le_INR; lia). lra. }
       assert (0 < Q2R C) by lra. nra.
     - cbn. rewrite Vi. unfold per. q2r. unfold cold_of. rewrite Sc, (Hunscaled eq_refl). lra. }
   assert (Es : forall t, (t <= T)%nat ->
-     P * cold_of C * score (real_rows [(pf, f); ([(n1, weight scaled C C)], [(n0, 1%Q)]);
-        ([(n0, (- weight scaled C C)%Q)], [(n1, 1%Q)])]) (X i) (X (pos d t))
+     P * cold_of C * score (real_rows [(pf, bad); ([(one, weight scaled C C)], [(here, 1%Q)]);
+        ([(here, (- weight scaled C C)%Q)], [(one, 1%Q)])]) (X i) (X (pos d t))
      = - (Q2R C * INR T) + Q2R C * INR t - K * b2R (real_ (seen n d (lit b)) t)).
   { intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt.
-    rewrite !score_cons. rewrite (bit_row_value l X b f (pos d t) H E1 Lt), pos_inside by lia.
+    rewrite !score_cons. rewrite (bit_row_value l X b bad (pos d t) H Eb Lt), pos_inside by lia.
     change (Nat.leb 1 t && lit b (pos d t)) with (real_ (seen n d (lit b)) t).
     remember (b2R (real_ (seen n d (lit b)) t)) as bt eqn:Ebt. clear Ebt HK.
     unfold K. remember (dot (real_form pf) (X i)) as pen eqn:Epen. clear Epen.
-    cbn. rewrite (feat_value l X One _ _ H E0 (inside_last i Hi)), (feat_value l X One _ _ H E0 Lt),
-      (feat_value l X _ _ _ H E Lt), (feat_value l X _ _ _ H E (inside_last i Hi)), toward_value
+    cbn. rewrite (feat_value l X One _ _ H Eo (inside_last i Hi)), (feat_value l X One _ _ H Eo Lt),
+      (feat_value l X _ _ _ H Eh Lt), (feat_value l X _ _ _ H Eh (inside_last i Hi)), toward_value
         by lia.
     rewrite Vq. cbn [feature_value]. q2r.
     pose proof (weight_cold C C ltac:(lra)) as W. set (c := Q2R (weight scaled C C)) in *.
@@ -353,13 +359,15 @@ Proof.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
   pose proof (per_pos scaled) as Pp.
-  unfold previous_rows in Er. do 5 step Er. injection Er as <-.
+  unfold previous_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er k Ek.
+  step_as Er a Ea. step_as Er a' Ea'. injection Er as <-.
   apply previous_attends; [exact Cs|lia| |].
   - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
     pose proof (inside_last i Hi) as Li. cbn.
-    rewrite (feat_value l X One _ _ H E0 Li), (feat_value l X One _ _ H E0 Lt),
-      (feat_value l X _ _ _ H E Lt), (feat_value l X _ _ _ H E Li), (feat_value l X _ _ _ H E1 Li),
-      (feat_value l X _ _ _ H E2 Li), (feat_value l X _ _ _ H E3 Lt), toward_value by lia.
+    rewrite (feat_value l X One _ _ H Eo Li), (feat_value l X One _ _ H Eo Lt),
+      (feat_value l X _ _ _ H Eh Lt), (feat_value l X _ _ _ H Eh Li),
+      (feat_value l X _ _ _ H Ek Li), (feat_value l X _ _ _ H Ea Li),
+      (feat_value l X _ _ _ H Ea' Lt), toward_value by lia.
     rewrite Vq.
     assert (U : feature_value (if scaled then Ordinary true else One) i = 1 / per scaled).
     { unfold per. destruct scaled; cbn [feature_value per]; [rewrite inside_true by exact Hi; simpl;
@@ -389,11 +397,11 @@ Lemma residue_score pen m back rs i j : (0 < m)%nat -> (1 <= i <= n)%nat -> (j <
   = - Q2R pen * (b2R (inside j)
     - b2R (inside j && Nat.eqb (Nat.modulo (j + back) m) (Nat.modulo i m))).
 Proof.
-  intros Hm Hi Hj E. unfold residue_rows in E. step E. apply every_spec in E.
+  intros Hm Hi Hj E. unfold residue_rows in E. step_as E o Eo. apply every_spec in E.
   pose proof (inside_last i Hi) as Li.
   set (hit := fun r => b2R (Nat.eqb (Nat.modulo i m) (Nat.modulo (r + back) m))).
   assert (S1 : forall k rs, Forall2 (fun r b => (q <- feat l (Residue m (Nat.modulo (r + back) m));;
-        k <- feat l (Residue m r);; Some ([(q, (- pen)%Q)], [(n0, 1%Q); (k, (-1)%Q)])) = Some b)
+        k <- feat l (Residue m r);; Some ([(q, (- pen)%Q)], [(o, 1%Q); (k, (-1)%Q)])) = Some b)
           (seq 0 k) rs ->
      score (real_rows rs) (X i) (X j)
      = - Q2R pen * sum (fun r =>
@@ -402,10 +410,11 @@ Proof.
     - inversion F; subst. cbn. ring.
     - rewrite seq_S in F. apply Forall2_app_inv_l in F as (r1 & r2 & F1 & F2 & ->).
       inversion F2 as [|a b x y Fb Fn]; subst. inversion Fn; subst. cbn [Nat.add] in Fb.
-      step Fb. step Fb. injection Fb as <-. rewrite score_app, (IH r1 F1). cbn [sum].
+      step_as Fb q Fq. step_as Fb key Fk. injection Fb as <-.
+      rewrite score_app, (IH r1 F1). cbn [sum].
       rewrite score_cons. cbn [real_rows map Transformer.score real_form Transformer.dot fst snd].
-      rewrite (feat_value l X _ _ i H E Li), (feat_value l X _ _ j H E0 Hj),
-        (feat_value l X _ _ j H E1 Hj).
+      rewrite (feat_value l X _ _ i H Fq Li), (feat_value l X _ _ j H Eo Hj),
+        (feat_value l X _ _ j H Fk Hj).
       cbn [feature_value]. rewrite (inside_true i Hi). change (per false) with 1. q2r. cbn [andb].
       unfold hit. field. }
   rewrite (S1 m rs E). clear S1 E rs. f_equal.
@@ -452,7 +461,7 @@ Proof.
   pose proof (per_pos scaled) as Pp.
   unfold shift_rows in Er. destruct (Nat.leb 1 c && Nat.ltb c m) eqn:Cm; [|discriminate].
   apply andb_true_iff in Cm as [C1 C2]. apply Nat.leb_le in C1. apply Nat.ltb_lt in C2.
-  do 3 step Er. injection Er as <-.
+  step_as Er here Eh. step_as Er one Eo. step_as Er rs Es. injection Er as <-.
   set (pen := if scaled then 2%Q else _) in *.
   set (back := match d with Past => c | Future => (m - c)%nat end) in *.
   set (A := P * cold_of C * Q2R pen).
@@ -464,10 +473,10 @@ Proof.
     - rewrite (Hunscaled eq_refl). q2r. rewrite plus_IZR, <- INR_IZR_INZ. nra. }
   apply (shift_attends (Q2R C) A m c); try assumption; try lia.
   - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
-    rewrite (residue_score pen m back l0 i (pos d t) ltac:(lia) Hi Lt E1).
+    rewrite (residue_score pen m back rs i (pos d t) ltac:(lia) Hi Lt Es).
     cbn [real_form map Transformer.dot fst snd].
-    rewrite (feat_value l X One _ _ H E0 Li), (feat_value l X One _ _ H E0 Lt),
-      (feat_value l X _ _ _ H E Lt), (feat_value l X _ _ _ H E Li), toward_value, Vq by lia.
+    rewrite (feat_value l X One _ _ H Eo Li), (feat_value l X One _ _ H Eo Lt),
+      (feat_value l X _ _ _ H Eh Lt), (feat_value l X _ _ _ H Eh Li), toward_value, Vq by lia.
     cbn [feature_value]. q2r. rewrite pos_inside by lia.
     assert (M : b2R (Nat.leb 1 t) - b2R (Nat.leb 1 t && Nat.eqb (Nat.modulo (pos d t + back) m)
       (Nat.modulo i m))
@@ -503,14 +512,15 @@ Lemma value_weigh ts r q u j : value_row l (Average ts r) q = Some u -> (j <= la
 Proof.
   intros E Hj. cbn [value_row] in E. apply every_spec in E. unfold weighed.
   assert (Q0 : 0 < IZR (Zpos q)) by (apply IZR_lt; lia).
-  induction E as [|[a x] [c b] ts u E1 E IH]; [cbn; destruct (inside j); unfold Rdiv; ring|].
-  cbn [snd fst] in E1. step E1. injection E1 as <- <-. cbn [real_form map Transformer.dot fst snd].
-  fold (real_form u). rewrite IH. cbn [weigh fold_right fst snd]. fold (weigh v ts j).
-  assert (Xc : X j n0 = if inside j then b2R (lit (Lit x true) j) else 0).
+  induction E as [|[a x] [c' b] ts u E1 E IH]; [cbn; destruct (inside j); unfold Rdiv; ring|].
+  cbn [snd fst] in E1. step_as E1 c Ec. injection E1 as <- <-.
+  cbn [real_form map Transformer.dot fst snd]. fold (real_form u). rewrite IH.
+  cbn [weigh fold_right fst snd]. fold (weigh v ts j).
+  assert (Xc : X j c = if inside j then b2R (lit (Lit x true) j) else 0).
   { destruct x as [s|]; cbn [Program.lit of plain].
-    - rewrite (bit_value l X s n0 j H E0 Hj). unfold Program.lit. cbn [of plain].
+    - rewrite (bit_value l X s c j H Ec Hj). unfold Program.lit. cbn [of plain].
       destruct (inside j), (bit v s j); reflexivity.
-    - rewrite (feat_value l X _ _ j H E0 Hj). cbn [feature_value per]. destruct (inside j); simpl;
+    - rewrite (feat_value l X _ _ j H Ec Hj). cbn [feature_value per]. destruct (inside j); simpl;
         lra. }
   rewrite Xc. unfold Q2R. cbn [Qnum Qden]. destruct (inside j); [|field; lra].
   rewrite plus_IZR, mult_IZR. destruct (lit (Lit x true) j); cbn [b2R]; field; lra.
@@ -518,7 +528,7 @@ Qed.
 
 Lemma sum_over_seq f a k : IZR (sum_over f (seq a k)) = sum (fun j => IZR (f (a + j)%nat)) k.
 Proof.
-  induction k; [reflexivity|]. rewrite seq_S.
+  induction k as [|k IHk]; [reflexivity|]. rewrite seq_S.
   assert (A : forall l x, sum_over f (l ++ [x]) = (sum_over f l + f x)%Z).
   { intros l0 x. induction l0 as [|y l0 IH]; cbn [app sum_over fold_right]; [ring|].
     fold (sum_over f (l0 ++ [x])) (sum_over f l0). rewrite IH. ring. }

@@ -26,7 +26,7 @@ Proof.
     destruct (Rle_dec (s k) (s j)); [assumption|discriminate].
   - intros [Mj H]. split; [exact Mj|]. intros k Hk. apply in_seq in Hk.
     destruct (m k) eqn:Mk; [|reflexivity]. simpl.
-    destruct (Rle_dec (s k) (s j)); [reflexivity|]. exfalso. apply n0, H; [lia|assumption].
+    destruct (Rle_dec (s k) (s j)) as [|L]; [reflexivity|]. exfalso. apply L, H; [lia|assumption].
 Qed.
 
 Lemma winner m s n : (exists p, (p < n)%nat /\ m p = true /\

@@ -24,7 +24,7 @@ Definition mean (v : nat -> R) : R := sum (fun j => if m j && hit j then v j els
 Let z := sum (fun j => if m j then exp (s j) else 0) n.
 
 Lemma counted_nonneg f : 0 <= counted f.
-Proof. apply sum_nonneg. intros. destruct (m j && f j); lra. Qed.
+Proof. apply sum_nonneg. intros j _. destruct (m j && f j); lra. Qed.
 
 Lemma z_hits : hits * exp S <= z.
 Proof.
@@ -160,11 +160,10 @@ Theorem match_found v lo hi : 1 <= hits n m matches ->
     * ((others_ n m matches sink * exp (- beta) + sinks n m matches sink * exp (- (beta / 2)))
                   / hits n m matches).
 Proof.
-  apply (selected_found n m matches sink match_score beta); unfold match_score; intros j Hj M H;
-    intros.
+  apply (selected_found n m matches sink match_score beta); unfold match_score; intros j Hj M H.
   - destruct (sink j) eqn:Sk; [rewrite (Apart j Sk) in H; discriminate|]. rewrite H. reflexivity.
-  - rewrite H0. lra.
-  - rewrite H0, H. lra.
+  - intros Sk. rewrite Sk. lra.
+  - intros Sk. rewrite Sk, H. lra.
 Qed.
 
 Theorem match_none v : hits n m matches = 0 -> 1 <= sinks n m matches sink ->
@@ -175,9 +174,9 @@ Theorem match_none v : hits n m matches = 0 -> 1 <= sinks n m matches sink ->
 Proof.
   intros F K B V. replace (- (beta / 2)) with (- (beta - beta / 2)) by lra.
   apply (selected_none n m matches sink match_score beta); try assumption; unfold match_score;
-    intros j Hj M H; intros.
-  - rewrite H0. lra.
-  - rewrite H0, H. lra.
+    intros j Hj M H Sk.
+  - rewrite Sk. lra.
+  - rewrite Sk, H. lra.
 Qed.
 End Match.
 

@@ -131,16 +131,17 @@ Qed.
 Lemma expression3_sound a i e : 1 <= i <= n -> true_of i a e ->
   forall x b, expression3 p a e x = Some b -> holds x i = b.
 Proof.
-  intros Hi T. induction x; intros r H; cbn [expression3 holds] in *.
+  intros Hi T. induction x as [|t|s|x IH|x IHx y IHy|x IHx y IHy]; intros r H;
+    cbn [expression3 holds] in *.
   - congruence.
   - destruct a as [c|]; [|discriminate]. rewrite <- (proj1 T c eq_refl). congruence.
   - apply (signal3_sound a i e Hi T (length p)), H.
-  - destruct (expression3 p a e x) as [c|]; [|discriminate]. cbn in H. rewrite (IHx c eq_refl).
+  - destruct (expression3 p a e x) as [c|]; [|discriminate]. cbn in H. rewrite (IH c eq_refl).
     congruence.
   - eapply and3_sound; [| |exact H]; assumption.
-  - unfold xor3 in H. destruct (expression3 p a e x1) as [c|]; [|discriminate].
-    destruct (expression3 p a e x2) as [d|]; [|discriminate].
-    rewrite (IHx1 c eq_refl), (IHx2 d eq_refl). congruence.
+  - unfold xor3 in H. destruct (expression3 p a e x) as [c|]; [|discriminate].
+    destruct (expression3 p a e y) as [d|]; [|discriminate].
+    rewrite (IHx c eq_refl), (IHy d eq_refl). congruence.
 Qed.
 
 Lemma excluded_sound a i e : 1 <= i <= n -> true_of i a e -> excluded p facts a e = true -> False.
@@ -215,11 +216,12 @@ Lemma since_matched d x y h e F G :
   (forall i, 1 <= i <= n -> holds x i = F i) -> (forall i, 1 <= i <= n -> holds y i = G i) ->
   forall i, 1 <= i <= n -> holds e i = sinceb (seen n d F) (seen n d G) (pos n d i).
 Proof.
-  intros E HF HG i Hi. destruct h; cbn [match_since] in E; try discriminate.
-  - destruct (nth_error p s) as [[]|] eqn:Es; try discriminate.
+  intros E HF HG i Hi. destruct h as [|s| | | | | | |]; cbn [match_since] in E; try discriminate.
+  - destruct (nth_error p s) as [[| | | |b u d'| | | | | | | | | | | |]|] eqn:Es;
+      try discriminate.
     match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. rewrite !andb_true_iff in C. destruct C as [[Cd Cg] Cb].
-    apply direction_eq in Cd. subst d0. pose proof (Hv s _ Es i Hi) as M. cbn [means] in M.
+    apply direction_eq in Cd. subst d'. pose proof (Hv s _ Es i Hi) as M. cbn [means] in M.
     cbn [holds]. rewrite M. symmetry. apply since_latest_bits; intros j Hj; unfold seen;
       pose proof (pos_range d j i Hi Hj) as Pj; rewrite <- ?HF, <- ?HG by exact Pj.
     + rewrite (equal_sound _ _ Cg _ Pj). cbn [holds]. rewrite !literal_holds. reflexivity.
@@ -311,12 +313,13 @@ Proof.
   { intros G EG. unfold stepped. destruct (Nat.ltb_spec 1 (pos n d i)); [|reflexivity]. cbn.
     unfold seen.
     apply EG, (pos_range d _ i Hi). lia. }
-  destruct h; cbn [match_step] in E; try discriminate.
-  - destruct (nth_error p s) as [[]|] eqn:Es; try discriminate.
+  destruct h as [|s|s t plain c| | |c| | |]; cbn [match_step] in E; try discriminate.
+  - destruct (nth_error p s) as [[| | | | | |u d'| | | | | | | | | |]|] eqn:Es;
+      try discriminate.
     match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end.
     injection E as <-. rewrite !andb_true_iff in C. destruct C as [Cd Cu].
-    apply direction_eq in Cd. subst d0. pose proof (Hv s _ Es i Hi) as M. cbn [means] in M.
-    cbn [holds]. rewrite M. change (stepped d (lit v value) i = stepped d F i). apply Seen.
+    apply direction_eq in Cd. subst d'. pose proof (Hv s _ Es i Hi) as M. cbn [means] in M.
+    cbn [holds]. rewrite M. change (stepped d (lit v u) i = stepped d F i). apply Seen.
     intros j Hj. rewrite <- HF, (equal_sound _ _ Cu j Hj), literal_holds by exact Hj. reflexivity.
   - destruct plain;
       (match type of E with (if ?c then _ else _) = _ => destruct c eqn:C; [|discriminate] end);
@@ -618,10 +621,11 @@ Lemma count_next r hs x l hs' F : next hs (match_count p alphabet facts r x) = S
   (forall i, 1 <= i <= n -> holds x i = F i) ->
   forall i, 1 <= i <= n -> linear_value l i = count F (span r n i).
 Proof.
-  intros E HF i Hi. apply next_spec in E as (h & E). destruct h; cbn in E; try discriminate.
-  destruct (equal p alphabet facts x (literal_expression x0)) eqn:Q; [|discriminate].
+  intros E HF i Hi. apply next_spec in E as (h & E). destruct h as [| | | | | |y| |]; cbn in E;
+    try discriminate.
+  destruct (equal p alphabet facts x (literal_expression y)) eqn:Q; [|discriminate].
   injection E as <-.
-  rewrite counted_value by exact Hi. unfold number, count. rewrite (filter_range (lit v x0) F);
+  rewrite counted_value by exact Hi. unfold number, count. rewrite (filter_range (lit v y) F);
     [lia|exact Hi|].
   intros j Hj. rewrite <- HF, (equal_sound _ _ Q j Hj), literal_holds by exact Hj. reflexivity.
 Qed.

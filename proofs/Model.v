@@ -223,8 +223,8 @@ Proof.
   - rewrite !andb_true_iff in H. destruct H as [[E O] R]. rewrite no_features_value by exact R.
     rewrite <- entry_coef, (is_real _ _ O), Q2R_one.
     assert (f = g) as ->.
-    { destruct f, g; cbn in E; try discriminate.
-      - destruct (feature_eq f f0); [congruence|discriminate].
+    { destruct f as [a|x], g as [b|y]; cbn in E; try discriminate.
+      - destruct (feature_eq a b); [congruence|discriminate].
       - apply input_eqb_eq in E. congruence. }
     lra.
 Qed.

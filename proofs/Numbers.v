@@ -54,8 +54,8 @@ Proof.
   { intros F. destruct (IH _ _ _ F) as [L N]. split; [lia|].
     replace (c - c0) with (S (c - S c0)) by lia.
     exact N. }
-  destruct k; cbn [find_mixed] in E; try exact (Next E).
-  destruct (Nat.eqb_spec s s0) as [<-|]; [|exact (Next E)]. injection E as <- <-.
+  destruct k as [| | | | | | | |s' q']; cbn [find_mixed] in E; try exact (Next E).
+  destruct (Nat.eqb_spec s s') as [<-|]; [|exact (Next E)]. injection E as <- <-.
   rewrite Nat.sub_diag. split; [lia|reflexivity].
 Qed.
 

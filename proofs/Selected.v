@@ -109,7 +109,7 @@ Proof.
   rewrite sum_plus, sum_scal, sum_inside.
   assert (C : sum (fun _ => 1) (S last) <= INR n + 2).
   { assert (E : forall k, sum (fun _ => 1) k = INR k)
-      by (induction k; [reflexivity|]; cbn [sum]; rewrite IHk, S_INR; lra).
+      by (induction k as [|k IH]; [reflexivity|]; cbn [sum]; rewrite IH, S_INR; lra).
     rewrite E. unfold Lowered.last. destruct eos; rewrite !S_INR; lra. }
   lra.
 Qed.
@@ -364,12 +364,12 @@ Lemma pair_score a b ps r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
   = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else Q2R b.
 Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold pair_rows in E.
-  step E. step E. step E. injection E as <-. rewrite score_cons.
-  cbn [real_form map Transformer.dot fst snd].
+  destruct (every _ ps) as [rows|] eqn:E0; [|discriminate E]. step E. step E.
+  injection E as <-. rewrite score_cons. cbn [real_form map Transformer.dot fst snd].
   rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
   cbn [feature_value].
   apply every_spec in E0.
-  assert (S0 : score (real_rows l0) (X i) (X j)
+  assert (S0 : score (real_rows rows) (X i) (X j)
     = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else 0).
   { clear E1 E2. induction E0 as [|[q k] rk ps rs Er Es IH]; [cbn; destruct (inside j); ring|].
     cbn [fst snd] in Er. step Er. step Er. injection Er as <-.
@@ -390,12 +390,12 @@ Lemma code_row_score a ds r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
     else Q2R a * (INR (length ds) - 1).
 Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold code_rows in E.
-  step E. step E. step E. injection E as <-. rewrite score_cons.
-  cbn [real_form map Transformer.dot fst snd].
+  destruct (every _ ds) as [rows|] eqn:E0; [|discriminate E]. step E. step E.
+  injection E as <-. rewrite score_cons. cbn [real_form map Transformer.dot fst snd].
   rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
   cbn [feature_value].
   apply every_spec in E0.
-  assert (S0 : score (real_rows l0) (X i) (X j)
+  assert (S0 : score (real_rows rows) (X i) (X j)
     = if inside j
       then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
         else 0).
@@ -548,9 +548,9 @@ Proof.
     - cbn [sum] in *. rewrite IH by lia. rewrite seq_S, !filter_app. unfold sum_over.
       rewrite fold_right_app.
       rewrite (inside_true n (S k)) by lia. cbn [filter andb Nat.add].
-      assert (A : forall l z, fold_right (fun j s => (g j + s)%Z) z l
-        = (fold_right (fun j s => (g j + s)%Z) 0 l + z)%Z).
-      { induction l0 as [|a l0 IHl]; intros z; cbn [fold_right]; [lia|]. rewrite IHl. lia. }
+      assert (A : forall js z, fold_right (fun j s => (g j + s)%Z) z js
+        = (fold_right (fun j s => (g j + s)%Z) 0 js + z)%Z).
+      { induction js as [|a js IHl]; intros z; cbn [fold_right]; [lia|]. rewrite IHl. lia. }
       destruct (sees m i (S k)); cbn [andb filter fold_right]; [|lra].
       destruct (hit (S k)); cbn [fold_right]; [|lra]. rewrite (A _ (g (S k) + 0)%Z), plus_IZR,
         Z.add_0_r.

@@ -197,7 +197,8 @@ Qed.
 Lemma feature_over f j : feature_shares d f = true -> (j < places A n)%nat ->
   over E (ahat_value A n q f j).
 Proof.
-  intros Hf Hj. destruct f; cbn [ahat_value feature_shares] in *.
+  intros Hf Hj.
+  destruct f as [| | | | |k|k| | | | | |m r sinks|l|c]; cbn [ahat_value feature_shares] in *.
   - apply over_1.
   - apply over_bool.
   - apply over_nat.
@@ -242,16 +243,17 @@ Proof.
   { intros z k Hz. specialize (Pow k). unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq z),
       (Rabs_pos_eq (INR n ^ k)) by lra.
     apply Rmult_le_reg_r with (INR n ^ k); [lra|]. rewrite Rmult_assoc, Rinv_l by lra. nra. }
-  destruct f; cbn [ahat_value table_size]; rewrite ?Rplus_0_r.
+  destruct f as [| | | | |k|k| | | | | |m r sinks|l|c]; cbn [ahat_value table_size];
+    rewrite ?Rplus_0_r.
   - rewrite Rabs_R1. lra.
   - specialize (Sm (inside n (place_of A j))). lra.
   - destruct (inside n _); rewrite Rabs_pos_eq by apply pos_INR; [lra|simpl; lra].
   - destruct (inside n _); [|rewrite Rabs_R0; lra]. rewrite Rabs_pos_eq by apply pos_INR.
     assert (INR (S n - place_of A j) <= INR n + 1) by (rewrite <- S_INR; apply le_INR; lia). lra.
   - rewrite Rabs_pos_eq by apply pos_INR. lra.
-  - assert (0 <= INR (if inside n (place_of A j) then place_of A j else 0%nat) <= INR n + 1).
+  - assert (Pi : 0 <= INR (if inside n (place_of A j) then place_of A j else 0%nat) <= INR n + 1).
     { destruct (inside n _); [lra|simpl; lra]. }
-    specialize (Div _ k H). lra.
+    specialize (Div _ k Pi). lra.
   - specialize (Div _ k Pr). lra.
   - destruct (inside n (place_of A j)) eqn:I; [|rewrite Rabs_R0; lra]. apply inside_spec in I.
     assert (1 <= INR (place_of A j)) by (apply (le_INR 1); lia).

@@ -231,15 +231,16 @@ Lemma digit_value x b a c i : 1 <= i <= n -> digit_of x = Some (b, a, c) ->
   (0 <= a * Z.of_nat i + c)%Z -> lit v x i = Z.testbit (a * Z.of_nat i + c) (Z.of_N b).
 Proof.
   intros Hi D P0. unfold digit_of in D. destruct (of x) as [s|] eqn:Ox; [|discriminate].
-  destruct (plain x) eqn:Px; [|discriminate]. destruct (nth_error p s) as [[]|] eqn:Es;
-    try discriminate.
-  destruct (nth_error ins a0) as [[]|] eqn:Ei; try discriminate. destruct y; try discriminate.
+  destruct (plain x) eqn:Px; [|discriminate].
+  destruct (nth_error p s) as [[|k| | | | | | | | | | | | | | |]|] eqn:Es; try discriminate.
+  destruct (nth_error ins k) as [[| | | | |b' a' y c']|] eqn:Ei; try discriminate.
+  destruct y; try discriminate.
   injection D as <- <- <-. unfold lit. rewrite Ox, Px. pose proof (Hv s _ Es i Hi) as M.
   cbn [means] in M.
   cbn [given program_word] in M. rewrite Ei in M. cbn [known] in M. rewrite M. clear M.
-  replace (x0 * Z.of_nat i + 0 * Z.of_nat n + c0)%Z with (x0 * Z.of_nat i + c0)%Z by ring.
-  destruct (Z.leb_spec 0 (x0 * Z.of_nat i + c0)); [|lia].
-  cbn [andb Bool.eqb]. destruct (Z.testbit (x0 * Z.of_nat i + c0) (Z.of_N b0)); reflexivity.
+  replace (a' * Z.of_nat i + 0 * Z.of_nat n + c')%Z with (a' * Z.of_nat i + c')%Z by ring.
+  destruct (Z.leb_spec 0 (a' * Z.of_nat i + c')); [|lia].
+  cbn [andb Bool.eqb]. destruct (Z.testbit (a' * Z.of_nat i + c') (Z.of_N b')); reflexivity.
 Qed.
 
 Lemma bits_below x y B : (0 <= x < 2 ^ Z.of_nat B)%Z -> (0 <= y < 2 ^ Z.of_nat B)%Z ->
@@ -297,7 +298,8 @@ Proof. unfold visible. rewrite filter_In, in_seq. lia. Qed.
 Theorem always_readable : forallb always p = true -> readable n v p.
 Proof.
   intros F s g G i Hi. rewrite forallb_forall in F. specialize (F g (nth_error_In _ _ G)).
-  destruct g; try reflexivity; cbn [always] in F; cbn [well_read].
+  destruct g as [| | | | | | | | | |rows|ps x mk M|ds x mk M|ps mk M| | |ps ts mk M];
+    try reflexivity; cbn [always] in F; cbn [well_read].
   - apply Nat.leb_le, (apart_once rows_clash); [|exact F]. intros r r' C H. unfold rows_clash in C.
     apply existsb_exists in C as (a & Ia & C). apply existsb_exists in C as (b & Ib & C).
     rewrite forallb_forall in H. pose proof (clash_sound a b i Hi C (H a Ia)) as B.
@@ -307,17 +309,17 @@ Proof.
     split; [split|]; [apply N.leb_le; lia|apply pairs_once;
       [exact Hi|apply visible_inside|exact F2]|].
     apply one_agrees. intros j k Ij Ik Cj Ck. apply visible_inside in Ij, Ik.
-    unfold one_key in F3. destruct pairs as [|[q0 k0] ps] eqn:Ep; [discriminate|].
+    unfold one_key in F3. destruct ps as [|[q0 k0] ps'] eqn:Ep; [discriminate|].
     rewrite <- Ep in *.
     apply andb_true_iff in F3 as [Sg Same]. rewrite forallb_forall in Same.
-    assert (Key : forall t, chosen v pairs i t = true -> lit v k0 t = true).
+    assert (Key : forall t, chosen v ps i t = true -> lit v k0 t = true).
     { intros t Ct. unfold chosen in Ct. apply existsb_exists in Ct as (qk & I & P).
       specialize (Same qk I). destruct (literal_eq k0 (snd qk)) as [->|]; [|discriminate].
       unfold Program.paired in P. apply andb_true_iff in P. apply P. }
     apply (single_one k0); auto.
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply one_agrees. intros j k Ij Ik Cj Ck.
-    apply visible_inside in Ij, Ik. apply (own_code_one digits i); assumption.
+    apply visible_inside in Ij, Ik. apply (own_code_one ds i); assumption.
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply pairs_once; [exact Hi|apply visible_inside|exact F2].
   - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1.
@@ -327,7 +329,7 @@ Proof.
     unfold picks_itself in F3. apply andb_true_iff in F3 as [Mk F3].
     apply existsb_exists. exists i. split.
     + unfold visible. apply filter_In. split; [apply in_seq; lia|].
-      destruct m0; try discriminate Mk; cbn [sees]; trivial; apply Nat.leb_refl.
+      destruct mk; try discriminate Mk; cbn [sees]; trivial; apply Nat.leb_refl.
     + apply existsb_exists in F3 as ([a b] & I & F3). unfold chosen. apply existsb_exists.
       exists (a, b). split; [exact I|]. unfold Program.paired. cbn [fst snd] in *. unfold lit.
       destruct (of a); [discriminate|]. destruct (of b); [discriminate|]. exact F3.

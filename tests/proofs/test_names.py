@@ -19,6 +19,17 @@ MENTIONED = re.compile(r"proofs/(\w+)\.v")
 DECLARED = re.compile(
     r"^\s*(?:Theorem|Corollary|Lemma|Definition|Fixpoint|Record|Inductive)\s+(\w+)", re.M
 )
+PROVED = re.compile(
+    r"(?:Theorem|Corollary|Lemma|Definition|Fixpoint)\s+(\w+)(.*?)\bProof\b(.*?)\b(?:Qed|Defined)\.",
+    re.S,
+)
+GENERATED = re.compile(r"H\d*|IH\w*|Heq\w*|[a-z]\d+")
+"""What Coq calls things that a script has not named."""
+NAMING = re.compile(
+    r"\b(?:intros?|as|fix|set|pose|remember|assert|enough|fun|forall|exists|let|match|with|in)\b"
+    r"([^.;]*)|eqn:\s*([\w']+)|\(([\w']+)\s*:|\b(?:Variables?|Hypothes[ei]s)\b([^:]*):"
+)
+WORD = re.compile(r"[A-Za-z_][\w']*")
 UNCHECKED = "not machine-checked"
 HEAD = re.compile(r"^NAMES = \{|^def \w+_scores\(", re.M)
 """A module of a kind of head: how its weights are written, or recognised."""
@@ -77,6 +88,21 @@ def test_lines_have_the_projects_width() -> None:
     for file in sorted(PROOFS.glob("*.v")):
         for number, line in enumerate(file.read_text().splitlines(), start=1):
             assert len(line) <= width, f"{file.name}:{number}"
+
+
+@pytest.mark.parametrize("path", sorted(PROOFS.glob("*.v")), ids=lambda path: path.stem)
+def test_scripts_name_what_they_refer_to(path: Path) -> None:
+    """Of what looks generated, each word that a proof uses is named in it, in its statement, by
+    its section or by the file."""
+    text = re.sub(r"\(\*.*?\*\)", "", path.read_text(), flags=re.S)
+    of_the_file = {*DECLARED.findall(text)}
+    of_the_file.update(WORD.findall(" ".join(groups[3] for groups in NAMING.findall(text))))
+    for name, statement, script in PROVED.findall(text):
+        named = {*of_the_file, *WORD.findall(statement)}
+        for groups in NAMING.findall(script):
+            named.update(WORD.findall(" ".join(groups)))
+        used = {word for word in WORD.findall(script) if GENERATED.fullmatch(word)}
+        assert used <= named, f"{name}: {sorted(used - named)}"
 
 
 @pytest.mark.full  # `make proofs` ends with this audit
