@@ -284,7 +284,7 @@ Qed.
 (** * The law *)
 
 Definition cooled (beta : R) (l : layer) : layer :=
-  Layer (map (fun h => Head (rows h) (sees h) (values h) beta) (heads l)) (units l) (shift l).
+  Layer (map (fun h => Head (rows h) (sees h) (values h) beta false) (heads l)) (units l) (shift l).
 
 Definition constants_of (d D : Z) (M : R) (l : layer) : constants :=
   Constants (1 / IZR (d * D * (d * D))) (1 + lsum (sees_of M) (heads l)) (copies l)
@@ -441,7 +441,7 @@ Proof.
   cbn [constant fact weights inverse]. split; [exact O|]. split; [apply layer_bounded; assumption|].
   split; [exact B1|]. split; [|exact L]. intros h Ih. cbn [facts_of misplaced].
   cbn [cooled heads] in Ih. apply in_map_iff in Ih as (h0 & <- & I0). unfold misplaces, slope_of.
-  change (ties_of (Head (rows h0) (sees h0) (values h0) ?b)) with (ties_of h0).
+  change (ties_of (Head (rows h0) (sees h0) (values h0) ?b ?t)) with (ties_of h0).
   cbn [cold]. destruct (ties_of h0) as [t|] eqn:Ti.
   - destruct (B3 h0 t I0 Ti) as (C1 & C2 & C3). apply unique_cold; try assumption. apply Rle_refl.
   - apply mean_cold; try assumption. apply Rle_refl.

@@ -116,7 +116,7 @@ Qed.
 
 Definition normal_head (h : head) : head :=
   Head (normal_rows (rows h)) (over h) (map (fun u => (normal (fst u), snd u)) (values h))
-    (Qred (cold h)).
+    (Qred (cold h)) (steady h).
 Definition normal_unit (u : unit) :
   unit := Unit (normal (input u)) (Qred (bias u)) (normal (output u)).
 Definition normal_layer (l : layer) : layer :=
@@ -124,7 +124,7 @@ Definition normal_layer (l : layer) : layer :=
 Definition normal_readout (r : readout) : readout := Readout (normal (row r)) (Qred (offset r)).
 
 Definition softly (P : R) (h : Transformer.head) (m : nat -> bool) (s u : nat -> R) (k : nat) : R :=
-  soft m (fun j => P * Transformer.cold h * s j) u k.
+  soft m (fun j => Transformer.heat P h * s j) u k.
 
 Lemma run_normal P N l X :
   Transformer.run_layer (softly P) N X (real_layer (normal_layer l)) = Transformer.run_layer
@@ -137,7 +137,8 @@ Proof.
     unfold real_head, normal_head. cbn [Transformer.values rows over values cold].
     rewrite map_map, !Transformer.lsum_map. apply Transformer.lsum_ext. intros [u t] _.
     cbn [fst snd]. f_equal.
-    unfold Transformer.read, softly. cbn [Transformer.sees Transformer.rows Transformer.cold].
+    unfold Transformer.read, softly, Transformer.heat.
+    cbn [Transformer.sees Transformer.rows Transformer.cold Transformer.steady].
     apply soft_ext; intros j _ _.
     - rewrite score_normal, (Qeq_eqR _ _ (Qred_correct (cold h))). reflexivity.
     - apply dot_normal. }

@@ -213,7 +213,8 @@ Proof.
   unfold Lowering.lower_layer, attend_store. cbn [groups gates clears lower_groups every].
   unfold lower_group. cbn [members wide signal_of number]. rewrite G, Es.
   cbn [lower_members]. unfold lower_member. cbn [signal_of number target]. rewrite G, Es, Eu, W.
-  unfold write at 1. rewrite Ed. destruct (scores_eq sc sc) as [_|X]; [|congruence]. rewrite Si.
+  unfold write at 1. rewrite Ed. destruct (scores_eq sc sc) as [_|X]; [|congruence].
+  destruct (heat_eq _ _) as [_|X]; [|congruence]. rewrite Si.
   unfold gate_units. cbn [Lowering.terms every]. unfold term_units, term_row, term_slack.
   rewrite F, F0. cbn [every].
   unfold literal_slack. cbn [fst snd yes of]. rewrite Er, Nat.eqb_refl.
@@ -297,7 +298,7 @@ Proof.
     cbn [lower_members]. unfold lower_member. cbn [signal_of number target]. rewrite G.
     cbn [scores]. rewrite V.
     unfold write. rewrite E. cbn [written]. destruct (scores_eq _ _) as [_|X]; [|congruence].
-    cbn [snd].
+    destruct (heat_eq _ _) as [_|X]; [|congruence]. cbn [snd].
     destruct r; cbn [over_range sighted]; eauto. }
   destruct (One s d _ _ _ _ l Eb eq_refl Vb E0) as (h0 & G0).
   destruct (One (S s) (S d) _ _ _ _ _ Ea eq_refl Va E1) as (h1 & G1).

@@ -223,8 +223,8 @@ Qed.
 
 (** * Heads *)
 
-Lemma members_facts l C wide sc ms : forall l' vs l'',
-  lower_members p alphabet false eos l C wide sc ms l' = Some (vs, l'') ->
+Lemma members_facts l C wide sc t ms : forall l' vs l'',
+  lower_members p alphabet false eos l C wide sc t ms l' = Some (vs, l'') ->
   (forall c k, nth_error l' c = Some k -> k <> Empty -> nth_error l'' c = Some k) /\
   forall f c, In (f, c) vs -> exists s g q, nth_error p s = Some g /\
     scores p alphabet false l C wide g q = Some sc /\ value_row l g q = Some f /\
@@ -232,9 +232,9 @@ Lemma members_facts l C wide sc ms : forall l' vs l'',
 Proof.
   induction ms as [|m ms IH]; intros l' vs l'' E; cbn [lower_members] in E.
   - injection E as <- <-. split; [auto|intros f c []].
-  - destruct (lower_member p alphabet false eos l C wide sc m l') as [[[f0 c0] l1]|] eqn:Em;
+  - destruct (lower_member p alphabet false eos l C wide sc t m l') as [[[f0 c0] l1]|] eqn:Em;
       [|discriminate].
-    destruct (lower_members p alphabet false eos l C wide sc ms l1) as [[vs' l2]|] eqn:Ems;
+    destruct (lower_members p alphabet false eos l C wide sc t ms l1) as [[vs' l2]|] eqn:Ems;
       [|discriminate].
     injection E as <- <-. unfold lower_member in Em.
     destruct (nth_error p (signal_of m)) as [g|] eqn:Eg; [|discriminate].
@@ -242,6 +242,7 @@ Proof.
     destruct (value_row l g (number m)) as [f|] eqn:Ef; [|discriminate].
     destruct (write l' _ _) as [l3|] eqn:Ew; [|discriminate].
     destruct (scores_eq sc sc') as [<-|]; [|discriminate].
+    destruct (heat_eq _ _) as [_|]; [|discriminate].
     destruct (sighted eos g (snd sc)) eqn:Si; [|discriminate]. injection Em as <- <- <-.
     destruct (write_spec _ _ _ _ Ew) as [W1 W2]. destruct (IH _ _ _ Ems) as [K F]. split.
     + intros c k N Ne. apply K; [apply W2; assumption|exact Ne].
@@ -266,9 +267,11 @@ Proof.
     step Eg. destruct (scores _ _ _ _ _ _ _ _) as [sc|] eqn:Es; [|discriminate].
     rewrite <- Em in Eg.
     change (if wide g then (2 * 4)%Q else 4%Q) with (sharpness_of 4 (wide g)) in *.
-    destruct (lower_members p alphabet false eos l (sharpness_of 4 (wide g)) (wide g) sc (members g)
-      l') as [[vs l3]|] eqn:Ems; [|discriminate].
-    injection Eg as <- <-. destruct (members_facts _ _ _ _ _ _ _ _ Ems) as [K1 F1].
+    cbv zeta in Eg.
+    match type of Eg with context [lower_members _ _ _ _ _ _ _ _ ?e] => set (t := e) in * end.
+    destruct (lower_members p alphabet false eos l (sharpness_of 4 (wide g)) (wide g) sc t
+      (members g) l') as [[vs l3]|] eqn:Ems; [|discriminate].
+    injection Eg as <- <-. destruct (members_facts _ _ _ _ _ _ _ _ _ Ems) as [K1 F1].
     destruct (IH _ _ _ Egs) as [K2 F2].
     split; [intros c k N Ne; apply K2; [apply K1; assumption|exact Ne]|].
     intros h f c [<-|I] Iv; [|apply (F2 h f c I Iv)]. cbn [values rows over cold] in *.
@@ -326,6 +329,7 @@ Proof.
     lra) ltac:(lra) (fun _ => eq_refl)
     ltac:(discriminate) Hv Hr Hw l I HI (sharpness_of 4 wide) wide g s q (rows h0,
       over h0) f0 eq_refl Gp Es Ev Si) as Good.
+  set (hot := heated 1 (heat false (sharpness_of 4 wide) g q)) in *.
   rewrite W' in Good. cbn [Lowered.good] in Good. destruct Good as [GoodAll GoodIn].
   unfold normal_head in Nh. injection Nh as Nrows Nover _ Ncold.
   (* what is real *)
@@ -334,20 +338,20 @@ Proof.
   pose (V0 := fun j => dot (real_form f) (I j)).
   assert (Cold : Q2R (cold h) = 1).
   { rewrite <- (Qeq_eqR _ _ (Qred_correct (cold h))), <- Ncold, Co. unfold Q2R. simpl. lra. }
-  assert (Rd : forall k, read false eos n 1 (sharpness_of 4 wide) (rows h0, over h0) f0 I k
+  assert (Rd : forall k, read eos n hot (rows h0, over h0) f0 I k
      = soft (sees (over h) k) (fun j => Q2R (cold h) * score (real_rows (rows h)) (I k) (I j)) V0
        (S last)).
   { intros k. unfold read. cbn [fst snd]. rewrite Nover. apply soft_ext; intros j _ _.
-    - unfold cold_of. rewrite Cold, <- (score_normal (rows h0)), <- (score_normal (rows h)), Nrows.
+    - unfold hot, heated, heat. cbn [fst snd].
+      rewrite Q2R_1, Cold, <- (score_normal (rows h0)), <- (score_normal (rows h)), Nrows.
       ring.
     - unfold V0. rewrite <- (dot_normal f0), <- (dot_normal f), Nf. reflexivity. }
   pose proof (soft_keys (sees (over h) i) S0 V0 (S last)) as Sk. cbv zeta in Sk.
   change (filter _ _) with ks in Sk.
-  assert (Sh : soft (sees (over h) i) S0 V0 (S last) = read false eos n 1 (sharpness_of 4 wide)
-    (rows h0, over h0) f0 I i)
+  assert (Sh : soft (sees (over h) i) S0 V0 (S last) = read eos n hot (rows h0, over h0) f0 I i)
     by (rewrite Rd; reflexivity).
   rewrite Sh in Sk.
-  set (share := read false eos n 1 (sharpness_of 4 wide) (rows h0, over h0) f0 I i) in *.
+  set (share := read eos n hot (rows h0, over h0) f0 I i) in *.
   (* what is computed *)
   unfold head_bound in E. destruct (score_bound _ h) as [bs|] eqn:Ebs; [|discriminate].
   destruct (dot_bound _ f []) as [bv|] eqn:Ebv; [|discriminate].

@@ -17,7 +17,7 @@ Definition real_rows (r : list (form * form)) : list (Transformer.form * Transfo
   map (fun q => (real_form (fst q), real_form (snd q))) r.
 Definition real_head (h : head) : Transformer.head :=
   Transformer.Head (real_rows (rows h)) (sees (over h))
-    (map (fun v => (real_form (fst v), [(snd v, 1)])) (values h)) (Q2R (cold h)).
+    (map (fun v => (real_form (fst v), [(snd v, 1)])) (values h)) (Q2R (cold h)) (steady h).
 Definition real_unit (u : unit) : Transformer.unit :=
   Transformer.Unit (real_form (input u)) (Q2R (bias u)) (real_form (output u)).
 Definition real_layer (l : layer) : Transformer.layer :=
@@ -283,8 +283,9 @@ Qed.
 
 (** * Heads *)
 
-Definition read (C : Q) (sc : list (form * form) * mask) (u : form) (X : stream) (i : nat) : R :=
-  soft (sees (snd sc) i) (fun j => P * cold_of C * score (real_rows (fst sc)) (X i) (X j))
+(* at the inverse temperature b *)
+Definition read (b : R) (sc : list (form * form) * mask) (u : form) (X : stream) (i : nat) : R :=
+  soft (sees (snd sc) i) (fun j => b * score (real_rows (fst sc)) (X i) (X j))
        (fun j => dot (real_form u) (X j)) (S last).
 
 Section Head.
@@ -298,7 +299,7 @@ Proof. rewrite HC. unfold sharpness_of. destruct wide; [q2r; lra|exact Hsharp]. 
 (* Latest and StrictLatest *)
 Lemma latest_read strict b x d r u i : (1 <= i <= n)%nat -> rightward d ->
   latest_rows scaled l C b d = Some r -> bit_row l x = Some u ->
-  Rabs (read C (r, mask_of strict d) u X i
+  Rabs (read (P * cold_of C) (r, mask_of strict d) u X i
         - b2R (latestb (seen n d (lit b)) (seen n d (lit x)) (if strict then pos d i - 1
             else pos d i)))
   <= exp (- Q2R C).
@@ -351,7 +352,7 @@ Qed.
 
 Lemma previous_read x d r u i : (1 <= i <= n)%nat -> rightward d ->
   previous_rows scaled l C d = Some r -> bit_row l x = Some u ->
-  Rabs (read C (r, mask_of false d) u X i
+  Rabs (read (P * cold_of C) (r, mask_of false d) u X i
         - b2R (Nat.ltb 1 (pos d i) && seen n d (lit x) (pos d i - 1))) <= exp (- Q2R C).
 Proof.
   intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
@@ -449,7 +450,7 @@ Qed.
 
 Lemma shift_read x c d m r u i : (1 <= i <= n)%nat -> rightward d ->
   shift_rows scaled l C c d m = Some r -> bit_row l x = Some u ->
-  Rabs (read C (r, mask_of false d) u X i
+  Rabs (read (P * cold_of C) (r, mask_of false d) u X i
         - b2R (Nat.ltb c (pos d i) && seen n d (lit x) (pos d i - c)))
   <= exp (- Q2R C) + 3 * (exp (- Q2R C) * exp (- Q2R C)).
 Proof.
@@ -538,7 +539,7 @@ Qed.
 Lemma average_read ts r q u i : (1 <= i <= n)%nat -> sighted eos (Average ts r) (over_range r)
   = true ->
   value_row l (Average ts r) q = Some u ->
-  read C ([], over_range r) u X i * IZR (Zpos q) * INR (keys r i)
+  read (P * cold_of C) ([], over_range r) u X i * IZR (Zpos q) * INR (keys r i)
     = IZR (sum_over (weigh v ts) (span r n i)).
 Proof.
   intros Hi Si Eu. assert (Q0 : 0 < IZR (Zpos q)) by (apply IZR_lt; lia).
@@ -702,7 +703,7 @@ Lemma sign_read past future total a b k D r u i : (1 <= i <= n)%nat ->
       = true ->
   sign_rows scaled l C past future total a b k D = Some r ->
   value_row l (Sign past future total a b k) D = Some u ->
-  Rabs (read C (r, mask_of false (sign_direction past future total)) u X i
+  Rabs (read (P * cold_of C) (r, mask_of false (sign_direction past future total)) u X i
     - b2R (Z.leb k (sum_of v past i + sum_of v future i + sum_of v total i
                     + a * Z.of_nat i + b * Z.of_nat n))) <= exp (- Q2R C).
 Proof.

@@ -59,7 +59,7 @@ Definition find_mean (s : nat) (l : layout) : option (nat * positive) :=
 
 Definition form := list (nat * Q).
 Record head := Head {
-  rows : list (form * form); over : mask; values : list (form * nat); cold : Q }.
+  rows : list (form * form); over : mask; values : list (form * nat); cold : Q; steady : bool }.
 Record unit := Unit { input : form; bias : Q; output : form }.
 Record layer := Layer { heads : list head; units : list unit; shift : form }.
 Record readout := Readout { row : form; offset : Q }.
@@ -251,6 +251,19 @@ Definition spill (K : positive) (N : N) : Q :=
    C *)
 Definition slack (w : bool) : Q := if w then (1 # 2304) else (1 # 48).
 
+(* Where temperatures are scaled, the sharpness of a head is its share of the inverse temperature;
+   heads that select have one of their own, whatever the length. Else it is all in the weights. *)
+Definition own_heat (g : signal) (q : positive) : option Q :=
+  match g with
+  | Match _ _ _ _ | At _ _ _ _ => Some (2 * inject_Z (Zpos q))%Q
+  | Width _ _ _ => Some (inject_Z (Zpos q))
+  | Blend _ _ _ _ => Some (2 * inject_Z (Zpos (sharpness_in q)))%Q
+  | _ => None
+  end.
+Definition heat (C : Q) (g : signal) (q : positive) : Q * bool :=
+  if scaled then match own_heat g q with Some b => (b, true) | None => (C, false) end
+  else (1%Q, false).
+
 (* the scores of a head that computes g, and its value *)
 Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) :
   option (list (form * form) * mask) :=
@@ -271,23 +284,24 @@ Definition scores (C : Q) (wide : bool) (g : signal) (q : positive) :
       then r <- sign_rows C x z t a b k q;;
            Some (r, match sign_direction x z t with Past => AtMost | Future => AtLeast end)
       else None
-  (* with temperature scaling these heads have a constant temperature, which is not treated here *)
   | Match ps _ m N =>
-      if negb scaled && sharp_enough q N (slack wide) then
-        r <- pair_rows (2 * inject_Z (Zpos q)) (inject_Z (Zpos q)) ps;; Some (r, m)
+      let K := inject_Z (Zpos q) in
+      if sharp_enough q N (slack wide) then
+        r <- pair_rows (weight (2 * K) (2 * K)) (weight (2 * K) K) ps;; Some (r, m)
       else None
   | At ds _ m N =>
-      if negb scaled && sharp_enough q N (slack wide) then
-        r <- code_rows (inject_Z (Zpos q)) ds;; Some (r, m)
+      let K := inject_Z (Zpos q) in
+      if sharp_enough q N (slack wide) then
+        r <- code_rows (weight (2 * K) K) ds;; Some (r, m)
       else None
   | Width ps m N =>
-      if negb scaled && sharp_enough q N (1 # 8) then
-        r <- pair_rows (inject_Z (Zpos q)) (inject_Z (Zpos q)) ps;; Some (r, m)
+      let K := inject_Z (Zpos q) in
+      if sharp_enough q N (1 # 8) then
+        r <- pair_rows (weight K K) (weight K K) ps;; Some (r, m)
       else None
   | Blend ps _ m _ =>
-      if negb scaled then
-        let K := inject_Z (Zpos (sharpness_in q)) in r <- pair_rows (2 * K) K ps;; Some (r, m)
-      else None
+      let K := inject_Z (Zpos (sharpness_in q)) in
+      r <- pair_rows (weight (2 * K) (2 * K)) (weight (2 * K) K) ps;; Some (r, m)
   | _ => None
   end.
 Definition value_row (g : signal) (q : positive) : option form :=
@@ -328,27 +342,32 @@ Definition mask_eq (a b : mask) : {a = b} + {a <> b}.
 Proof. decide equality. Defined.
 Definition scores_eq (a b : list (form * form) * mask) : {a = b} + {a <> b}.
 Proof. repeat decide equality. Defined.
+Definition heat_eq (a b : Q * bool) : {a = b} + {a <> b}.
+Proof. repeat decide equality. Defined.
 
 Definition write (l : layout) (c : nat) (k : content) : option layout :=
   match nth_error l c with Some Empty => Some (set l c k) | _ => None end.
 
 (* one member: what it reads of the layout before the layer, what it leaves *)
 Definition lower_member (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask)
-  (m : member)
-    (l' : layout) : option (form * nat * layout) :=
+    (t : Q * bool) (m : member) (l' : layout) : option (form * nat * layout) :=
   g <- nth_error p (signal_of m);;
   sc' <- scores l C w g (number m);;
   v <- value_row l g (number m);;
   l'' <- write l' (target m) (written g (signal_of m) (number m) w);;
-  if scores_eq sc sc' then if sighted g (snd sc) then Some (v, target m, l'') else None else None.
+  if scores_eq sc sc' then
+    if heat_eq t (heat C g (number m)) then
+      if sighted g (snd sc) then Some (v, target m, l'') else None
+    else None
+  else None.
 
 Fixpoint lower_members (l : layout) (C : Q) (w : bool) (sc : list (form * form) * mask)
-    (ms : list member) (l' : layout) : option (list (form * nat) * layout) :=
+    (t : Q * bool) (ms : list member) (l' : layout) : option (list (form * nat) * layout) :=
   match ms with
   | [] => Some ([], l')
   | m :: ms =>
-      '(v, c, l1) <- lower_member l C w sc m l';;
-      '(vs, l2) <- lower_members l C w sc ms l1;;
+      '(v, c, l1) <- lower_member l C w sc t m l';;
+      '(vs, l2) <- lower_members l C w sc t ms l1;;
       Some ((v, c) :: vs, l2)
   end.
 
@@ -359,8 +378,9 @@ Definition lower_group (l : layout) (gr : group) (l' : layout) : option (head * 
   | m :: _ =>
       g <- nth_error p (signal_of m);;
       sc <- scores l C (wide gr) g (number m);;
-      '(vs, l1) <- lower_members l C (wide gr) sc (members gr) l';;
-      Some (Head (fst sc) (snd sc) vs (if scaled then C else 1%Q), l1)
+      let t := heat C g (number m) in
+      '(vs, l1) <- lower_members l C (wide gr) sc t (members gr) l';;
+      Some (Head (fst sc) (snd sc) vs (fst t) (snd t), l1)
   end.
 
 Fixpoint lower_groups (l : layout) (gs : list group) (l' : layout) : option (list head * layout) :=

@@ -78,13 +78,12 @@ Proof.
 Qed.
 
 Section Selected.
-Variables (p : program) (eos : bool) (n : nat) (v : valuation).
-Notation P := 1.
+Variables (p : program) (eos : bool) (n : nat) (P : R) (v : valuation).
 Notation lit := (lit v).
 Notation last := (last eos n).
 Notation inside := (inside n).
 Notation holds := (Lowered.holds p eos n P v).
-Notation read := (Lowered.read false eos n P).
+Notation read := (Lowered.read eos n).
 
 (** * Positions and sinks *)
 
@@ -446,45 +445,46 @@ Proof.
     congruence.
 Qed.
 
-Lemma read_soft C r u : read C (r, m) u X i
-  = soft (sees m i) (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))
-    (S last).
-Proof. unfold Lowered.read. cbn [fst snd cold_of]. apply soft_ext; intros; [ring|reflexivity]. Qed.
+(* The inverse temperature, and what the weights have beside it: together 2K for a pair that
+   matches, K for a sink. *)
+Variables (b : R) (gain rest : Q).
 
-Theorem match_read C ps x N K most r u : sharp_enough K N most = true ->
-  pair_rows l (2 * inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r -> bit_row l x = Some u ->
+Theorem match_read ps x N K most r u : sharp_enough K N most = true ->
+  b * Q2R gain = 2 * IZR (Zpos K) -> b * Q2R rest = IZR (Zpos K) ->
+  pair_rows l gain rest ps = Some r -> bit_row l x = Some u ->
   well_read n v (Match ps x m N) i = true ->
-  Rabs (read C (r, m) u X i - b2R (some_chosen v (chosen v ps i) x (visible n m i))) <= Q2R most.
+  Rabs (read b (r, m) u X i - b2R (some_chosen v (chosen v ps i) x (visible n m i))) <= Q2R most.
 Proof.
-  intros Sh Er Eu W. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
-  apply N.leb_le in W1. rewrite read_soft.
+  intros Sh Ha Hb Er Eu W. cbn [well_read] in W. rewrite !andb_true_iff in W.
+  destruct W as [[W1 W2] W3]. apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
   apply (selects m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))) with (N := N); try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+    rewrite (once_chosen ps j Vj W2), Hj. cbn [b2R]. lra.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
-  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. q2r. lra.
+    rewrite (once_chosen ps j Vj W2), Hj. cbn [b2R]. lra.
+  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. lra.
   - intros j Lj. apply (bit_row_value p eos n P v l X x u j H Eu Lj).
 Qed.
 
-Theorem at_read C ds x N K most r u : sharp_enough K N most = true ->
-  code_rows l (inject_Z (Zpos K)) ds = Some r -> bit_row l x = Some u ->
+Theorem at_read ds x N K most r u : sharp_enough K N most = true ->
+  b * Q2R gain = IZR (Zpos K) -> code_rows l gain ds = Some r -> bit_row l x = Some u ->
   well_read n v (At ds x m N) i = true ->
-  Rabs (read C (r, m) u X i - b2R (some_chosen v (coded v ds i) x (visible n m i))) <= Q2R most.
+  Rabs (read b (r, m) u X i - b2R (some_chosen v (coded v ds i) x (visible n m i))) <= Q2R most.
 Proof.
-  intros Sh Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
-  apply N.leb_le in W1. rewrite read_soft. assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
+  intros Sh Ha Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
+  apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
+  assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
   apply (selects m i (coded v ds i) Hi Si K (IZR (Zpos K) * INR (length ds))) with (N := N);
     try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    rewrite (proj1 (codes_distance ds i j) Hj). q2r. lra.
+    rewrite (proj1 (codes_distance ds i j) Hj), <- Rmult_assoc, Ha. reflexivity.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    pose proof (proj2 (codes_distance ds i j) Hj). q2r. nra.
-  - intros j Lj Oj. rewrite (code_row_score _ ds r i j Hi Lj Er), Oj. q2r. lra.
+    pose proof (proj2 (codes_distance ds i j) Hj). rewrite <- Rmult_assoc, Ha. nra.
+  - intros j Lj Oj. rewrite (code_row_score _ ds r i j Hi Lj Er), Oj, <- Rmult_assoc, Ha. lra.
   - intros j Lj. apply (bit_row_value p eos n P v l X x u j H Eu Lj).
 Qed.
 
@@ -569,16 +569,18 @@ Proof.
   cbn [spread fold_right]. fold (spread ts). destruct (lit (Lit (snd t) true) j); lia.
 Qed.
 
-Theorem blend_read C ps ts N q r u s : let K := sharpness_in q in
-  pair_rows l (2 * inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r ->
+Theorem blend_read ps ts N q r u g : let K := sharpness_in q in
+  b * Q2R gain = 2 * IZR (Zpos K) -> b * Q2R rest = IZR (Zpos K) ->
+  pair_rows l gain rest ps = Some r ->
   value_row l (Blend ps ts m N) q = Some u -> well_read n v (Blend ps ts m N) i = true ->
-  sums v s i = sum_over (weigh v ts) (filter (chosen v ps i) (visible n m i)) ->
-  Rabs (read C (r, m) u X i * IZR (Zpos (scale_in q))
-        - IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))))
+  sums v g i = sum_over (weigh v ts) (filter (chosen v ps i) (visible n m i)) ->
+  Rabs (read b (r, m) u X i * IZR (Zpos (scale_in q))
+        - IZR (sums v g i) / INR (length (filter (chosen v ps i) (visible n m i))))
   <= 2 * IZR (spread ts) * Q2R (spill K N).
 Proof.
-  intros K Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W. destruct W as [[W1 W2] W3].
-  apply N.leb_le in W1. rewrite read_soft. set (c := IZR (Zpos (scale_in q))).
+  intros K Ha Hb Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W.
+  destruct W as [[W1 W2] W3]. apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
+  set (c := IZR (Zpos (scale_in q))).
   assert (C0 : 0 < c) by (apply IZR_lt; lia).
   assert (So : exists j, In j (visible n m i) /\ chosen v ps i j = true)
     by (apply existsb_exists, W3).
@@ -593,20 +595,20 @@ Proof.
     split; apply Rmult_le_compat_r; try (left; apply Rinv_0_lt_compat, C0); destruct (inside j);
       lra. }
   pose proof (mixes m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))
-    (fun j => score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))) as F.
+    (fun j => b * score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))) as F.
   match type of F with ?a -> ?b -> ?d -> _ => assert (F1 : a);
     [|assert (F2 : b); [|assert (F3 : d)]] end.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
+    rewrite (once_chosen ps j Vj W2), Hj. cbn [b2R]. lra.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
-    rewrite (once_chosen ps j Vj W2), Hj. q2r. cbn [b2R]. lra.
-  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. q2r. lra.
+    rewrite (once_chosen ps j Vj W2), Hj. cbn [b2R]. lra.
+  - intros j Lj Oj. rewrite (pair_score _ _ ps r i j Hi Lj Er), Oj. lra.
   - specialize (F F1 F2 F3 _ _ So B). clear F1 F2 F3.
     assert (E : mean (S last) (sees m i) (fun j => inside j && chosen v ps i j) (fun j =>
       dot (real_form u) (X j))
-      = IZR (sums v s i) / INR (length (filter (chosen v ps i) (visible n m i))) / c).
+      = IZR (sums v g i) / INR (length (filter (chosen v ps i) (visible n m i))) / c).
     { unfold mean. rewrite <- (hits_are (chosen v ps i)), M.
       rewrite <- (sum_hits (chosen v ps i) (fun j => IZR (weigh v ts j)) (weigh v ts))
         by reflexivity.
@@ -617,7 +619,7 @@ Proof.
       - rewrite sum_scal. field. split; lra.
       - intros j Lj. destruct (sees m i j && (inside j && chosen v ps i j)) eqn:Sj; [|ring].
         rewrite V by lia. rewrite !andb_true_iff in Sj. rewrite (proj1 (proj2 Sj)). field. lra. }
-    rewrite E in F. set (y := soft _ _ _ _) in *. set (z := IZR (sums v s i) / _) in *.
+    rewrite E in F. set (y := soft _ _ _ _) in *. set (z := IZR (sums v g i) / _) in *.
     pose proof (spill_spec K N n W1) as Sp. set (e := INR n * _ + _) in *.
     replace (y * c - z) with ((y - z / c) * c) by (field; lra).
     rewrite Rabs_mult, (Rabs_pos_eq c) by lra.
@@ -628,15 +630,16 @@ Proof.
     assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S. lra.
 Qed.
 
-Theorem width_read C ps N K r u s : sharp_enough K N (1 # 8) = true ->
-  pair_rows l (inject_Z (Zpos K)) (inject_Z (Zpos K)) ps = Some r -> sink_row l = Some u ->
+Theorem width_read ps N K r u g : sharp_enough K N (1 # 8) = true ->
+  b * Q2R gain = IZR (Zpos K) ->
+  pair_rows l gain gain ps = Some r -> sink_row l = Some u ->
   well_read n v (Width ps m N) i = true ->
-  sums v s i = Z.of_nat (length (filter (chosen v ps i) (visible n m i))) ->
+  sums v g i = Z.of_nat (length (filter (chosen v ps i) (visible n m i))) ->
   exists e, 0 <= e <= 1 / 8 /\
-    read C (r, m) u X i * (IZR (sinks_seen eos m) + IZR (sums v s i) + e) = IZR (sinks_seen eos m).
+    read b (r, m) u X i * (IZR (sinks_seen eos m) + IZR (sums v g i) + e) = IZR (sinks_seen eos m).
 Proof.
-  intros Sh Er Eu W M. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
-  apply N.leb_le in W1. rewrite read_soft.
+  intros Sh Ha Er Eu W M. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
+  apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
   set (hit := fun j => inside j && chosen v ps i j).
   assert (Apart : forall j, outside j = true -> hit j = false).
   { intros j Oj. unfold outside in Oj. apply negb_true_iff in Oj. unfold hit. rewrite Oj.
@@ -660,8 +663,8 @@ Proof.
     pose proof (pos_INR (length (filter (chosen v ps i) (visible n m i)))). field. lra.
   - intros j Lj Sj. rewrite (pair_score _ _ ps r i j Hi ltac:(lia) Er).
     unfold width_score, hit, outside.
-    destruct (inside j) eqn:Ij; cbn [andb orb negb]; [|q2r; lra]. apply inside_spec in Ij.
-    rewrite (once_chosen ps j) by (auto; apply in_visible; auto). q2r.
+    destruct (inside j) eqn:Ij; cbn [andb orb negb]; [|exact Ha]. apply inside_spec in Ij.
+    rewrite (once_chosen ps j) by (auto; apply in_visible; auto). rewrite <- Rmult_assoc, Ha.
     destruct (chosen v ps i j); cbn [b2R orb]; lra.
   - intros j Lj _. apply sink_row_value; [exact Eu|lia].
 Qed.

@@ -81,10 +81,6 @@ def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Pat
     "command, message",
     [
         (("certify", "a S b", "-o", "a-b.v"), "no name for a Coq file"),
-        (
-            ("certify", "zoo:rasp-sort", "--attention", "temperature", "-o", "a.v"),
-            "with temperature scaling the Coq kernel does not cover",
-        ),
         (("certify", "--regex", "(ab)*", "--depth", "log", "-o", "a.v"), "block is repeated"),
         (("certify", "a", "--attention", "hard", "-o", "a.v"), "about softmax attention"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from softhat.models import compiler
 from softhat.models.model import Model
 from softhat.models.zoo.catalogue import formula_of, zoo
 from softhat.models.zoo.entry import Entry
+from softhat.numbers.laws import Constant, Law, product
 from softhat.program import build
 from softhat.transformer.lowering import gates, heads
 from softhat.transformer.lowering.heads import sign
-from softhat.transformer.weights import Attention, Layer, Sparse, Transformer
+from softhat.transformer.weights import Attention, Layer, P, Sparse, Transformer, sharpness_of
 from tests.proofs.coq import certified, needs_coq
 from tests.slices import every
 from tests.transformer.lowering.suite import MIXED
@@ -112,6 +114,9 @@ def spoilt_weights(
                 yield f"layer {number + 1}, {name}", with_layer(number, changed)
         masks = tuple("none" if mask != "none" else "<=" for mask in layer.masks)
         if masks:
+            if weights.attention == "temperature":
+                laws = tuple(map(_another_law, layer.laws))
+                yield f"layer {number + 1}, laws", with_layer(number, replace(layer, laws=laws))
             yield f"layer {number + 1}, masks", with_layer(number, replace(layer, masks=masks))
     for name in ("embedding", "position_embedding", "readout", "readout_bias"):
         yield name, replace(weights, **{name: _changed(getattr(weights, name), rng)})
@@ -119,6 +124,15 @@ def spoilt_weights(
     added[-1, int(rng.integers(weights.d_model))] += 1
     yield "the row of a sink", replace(weights, embedding=Sparse.from_dense(added))
     yield "two symbols", replace(weights, symbols=weights.symbols[::-1])
+
+
+def _another_law(law: Law) -> Law:
+    """A constant where it grows with the length, and the reverse."""
+    match law:
+        case Constant(value):
+            return product(Constant(value), P)
+        case _:
+            return Constant(Fraction(sharpness_of(law)))
 
 
 def _values(tensor: Sparse | NDArray[np.float64]) -> NDArray[np.float64]:

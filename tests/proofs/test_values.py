@@ -20,6 +20,7 @@ from softhat.frontends.rasp import lib, tokens
 from softhat.models.value_model import ValueModel
 from softhat.program.evaluate import outputs
 from softhat.transformer.lowering.heads import at
+from softhat.transformer.weights import Attention
 from tests.proofs.coq import booleans, needs_coq
 from tests.proofs.test_lowering import spoilt_weights
 
@@ -31,15 +32,18 @@ PROGRAMS = {
 }
 
 
-def _model(name: str, max_length: int = 3) -> ValueModel:
+TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
+
+
+def _model(name: str, max_length: int = 3, target: Attention = "unbounded") -> ValueModel:
     program, alphabet = PROGRAMS[name]
-    return softhat.compile(program, alphabet, max_length=max_length)
+    return softhat.compile(program, alphabet, max_length=max_length, attention=target)
 
 
-def _models() -> list[ValueModel]:
-    models = [_model(name) for name in PROGRAMS]
+def _models(target: Attention) -> list[ValueModel]:
+    models = [_model(name, target=target) for name in PROGRAMS]
     language = softhat.from_regex("((ab|ba)(a|b))*", depth="log")
-    return [*models, softhat.compile(language, max_length=4)]
+    return [*models, softhat.compile(language, max_length=4, attention=target)]
 
 
 def _ask(models: Sequence[ValueModel], asked: Sequence[Sequence[str]], folder: Path) -> list[bool]:
@@ -60,9 +64,10 @@ MAKES = "makes outputs inputs program weights found"
 ALWAYS = "forallb (always inputs program longest) program"
 
 
-def test_programs_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_programs_pass(target: Attention, tmp_path: Path) -> None:
     needs_coq()
-    models = _models()
+    models = _models(target)
     asked = [
         [MAKES, *([ALWAYS] if always_fits(m.compiled.program, m.max_length) else [])]
         for m in models
@@ -71,9 +76,10 @@ def test_programs_pass(tmp_path: Path) -> None:
     assert all(_ask(models, asked, tmp_path))
 
 
-def test_a_changed_weight_or_program_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_changed_weight_or_program_fails(target: Attention, tmp_path: Path) -> None:
     needs_coq()
-    model = _model("histogram", 3)
+    model = _model("histogram", 3, target)
     changed = list(spoilt_weights(model.transformer, np.random.default_rng(0)))
     models = [ValueModel(weights, model.compiled) for _, weights in changed]
     models.append(ValueModel(model.transformer, _model("histogram", 2).compiled))
@@ -82,11 +88,14 @@ def test_a_changed_weight_or_program_fails(tmp_path: Path) -> None:
         assert not right, what
 
 
-def test_a_blunt_head_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_blunt_head_fails(
+    target: Attention, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     needs_coq()
     for module in (at, programs):  # the weights, and the evidence that says how sharp they are
         monkeypatch.setattr(module, "sharp", lambda longest, wide: 2)
-    model = _model("reverse", 8)
+    model = _model("reverse", 8, target)
     assert _ask([model], [[MAKES]], tmp_path) == [False]
 
 

@@ -188,11 +188,11 @@ def logits(
         heads, units, shift = layer.given
         added = np.zeros_like(x)
         for head in heads:
-            scored, mask, values, cold = head.given
+            scored, mask, values, cold, steady = head.given
             scores = np.zeros((count, count))
             for query, key in scored:
                 scores += np.outer(x @ _dense(query, d), x @ _dense(key, d))
-            scores *= scale * float(cold)
+            scores *= float(cold) if steady else scale * float(cold)
             scores[~_SEES[mask.name](at[None, :], at[:, None])] = -np.inf
             seen = np.isfinite(scores).any(axis=1)  # who sees nothing reads 0
             exponents = scores[seen] - scores[seen].max(axis=1, keepdims=True)

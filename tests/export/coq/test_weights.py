@@ -121,13 +121,16 @@ def test_the_model_of_the_file_is_the_one_that_is_run() -> None:
 
 def test_programs_of_values_are_the_ones_that_are_run() -> None:
     language = softhat.from_regex("((ab|ba)(a|b))*", depth="log")
-    for model, words in (
-        (softhat.compile(lib.make_reverse(tokens), "ab", max_length=6), ["a", "abbab"]),
-        (softhat.compile(lib.make_sort(tokens, tokens, max_seq_len=4, min_key=1), (1, 2),
-                         max_length=4), [[2, 1, 1, 2]]),
-        (softhat.compile(language, max_length=8), ["a", "abaab"]),
-    ):  # fmt: skip
-        _same(model, value_theorem(model), words)
+    sort = lib.make_sort(tokens, tokens, max_seq_len=4, min_key=1)
+    for target in ("unbounded", "temperature"):
+        for program, alphabet, longest, words in (
+            (lib.make_reverse(tokens), "ab", 6, ["a", "abbab"]),
+            (sort, (1, 2), 4, [[2, 1, 1, 2]]),
+            (lib.make_frac_prevs(tokens == "a"), "ab", 6, ["abba"]),
+            (language, None, 8, ["a", "abaab"]),
+        ):
+            model = softhat.compile(program, alphabet, max_length=longest, attention=target)
+            _same(model, value_theorem(model), words)
 
 
 def test_numbers_are_what_the_file_says() -> None:

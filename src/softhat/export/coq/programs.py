@@ -82,18 +82,13 @@ def is_without_counts(program: Program) -> bool:
     return all(isinstance(signal, _WITHOUT_COUNTS) for signal in program.signals)
 
 
-def check_kinds(program: Program, attention: Attention) -> None:
+def check_kinds(program: Program) -> None:
     """Refuse what the kernel does not cover, by name."""
     for signal in program.signals:
         if not isinstance(signal, (*_KINDS, *_OF_VALUES)):
             raise SofthatError(
                 f"the Coq kernel does not cover {type(signal).__name__} signals: no file is written"
             )
-    if attention == "temperature" and not is_of_formulas(program):
-        raise SofthatError(
-            "with temperature scaling the Coq kernel does not cover programs that select by "
-            "category or code: compile for unbounded"
-        )
 
 
 # Signals

@@ -137,7 +137,7 @@ def _head(head: Head) -> str:
     scored = [f"({form(q)}, {form(k)})" for q, k in pairs if any(q) and any(k)]
     rows = sequence([*scored, *_TIES[head.ties]])
     values = sequence(f"({form(row)}, {target})" for row, target in _values(head))
-    return call("Head", rows, MASKS[head.mask], values, "(r 1 1)")
+    return call("Head", rows, MASKS[head.mask], values, "(r 1 1)", "false")
 
 
 def _values(head: Head) -> Iterator[tuple[list[Fraction], int]]:

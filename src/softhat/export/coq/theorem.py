@@ -110,7 +110,7 @@ def of_values(model: ValueModel) -> Model | None:
     says, read from its meaning. The theorem is about these formulas, which its file states. None
     if the program is more than formulas."""
     program = model.compiled.program
-    check_kinds(program, model.transformer.attention)
+    check_kinds(program)
     if program.numbers or not is_of_formulas(program):
         return None
     formulas = read_back(program)
@@ -139,7 +139,7 @@ def statement(model: Model) -> TheoremText:
     program = without_recalls(model.program)
     for formula in formulas.values():
         check_formula(formula)
-    check_kinds(program, weights.attention)
+    check_kinds(program)
     plan = planned(program, weights.attention)
     inputs = inputs_of(weights, program, formulas.values())
     matcher = Matcher(program, inputs)

@@ -91,7 +91,7 @@ Print Assumptions right.
 def value_theorem(model: ValueModel) -> str:
     """The file, as text. The claim is the program, its outputs and the weights as they are."""
     program, weights = model.compiled.program, model.transformer
-    check_kinds(program, weights.attention)
+    check_kinds(program)
     plan = planned(program, weights.attention)
     inputs = inputs_of(weights, program, ())
     signals = [

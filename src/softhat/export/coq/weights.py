@@ -13,7 +13,7 @@ from softhat.export.coq.inputs import Inputs
 from softhat.export.coq.programs import MASKS, feature_text, known_text
 from softhat.export.coq.syntax import boolean, call, form, lines, rational, sequence
 from softhat.io.errors import SofthatError
-from softhat.numbers.laws import ONE
+from softhat.numbers.laws import ONE, Constant, Law
 from softhat.transformer.weights import BOS, EOS, Layer, Transformer, sharpness_of
 
 
@@ -64,16 +64,26 @@ def _layer(layer: Layer, scaled: bool) -> str:
             for r in range(value.shape[1])
             for target in np.flatnonzero(output[h, :, r])
         )
-        cold = sharpness_of(layer.laws[h]) if scaled else 1.0
-        if isnan(cold) or (not scaled and layer.laws[h] != ONE):
-            raise SofthatError("the Coq kernel covers the temperatures that the compiler sets")
-        heads.append(call("Head", rows, MASKS[layer.masks[h]], values, rational(cold)))
+        heat = _heat(layer.laws[h], scaled)
+        heads.append(call("Head", rows, MASKS[layer.masks[h]], values, *heat))
     into, out = layer.into.dense(), layer.out.dense()
     units = (
         call("Unit", form(into[u]), rational(layer.into_bias[u]), form(out[:, u]))
         for u in range(len(layer.into_bias))
     )
     return call("Layer", lines(heads, 7), "\n      " + lines(units, 7), form(layer.out_bias))
+
+
+def _heat(law: Law, scaled: bool) -> tuple[str, str]:
+    """A head's inverse temperature: its share of that of the model, or its own at every length."""
+    if not scaled and law == ONE:
+        return rational(1), boolean(False)
+    if scaled and isinstance(law, Constant):
+        return rational(law.value), boolean(True)
+    cold = sharpness_of(law)
+    if not scaled or isnan(cold):
+        raise SofthatError("the Coq kernel covers the temperatures that the compiler sets")
+    return rational(cold), boolean(False)
 
 
 def _scaled(row: NDArray[np.float64], factor: float) -> list[Fraction] | NDArray[np.float64]:
