@@ -10,7 +10,7 @@ and have complement edges (Brace, Rudell and Bryant 1990), so that negation is f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -157,6 +157,43 @@ class Space:
                 nodes.add(node)
                 todo += (self._low[node] >> 1, self._high[node] >> 1)
         return {self._key_at[self._level[node]] for node in nodes}
+
+    def structure(
+        self, functions: Sequence[int], named: Callable[[Key, Callable[[int], int]], Key]
+    ) -> Key:
+        """The functions, and all that their atoms read, without the numbers that they have here:
+        equal exactly for functions of any two spaces that are built alike. `named` gives an atom's
+        name with new numbers, by the way to get them."""
+        order = list(dict.fromkeys(functions))
+        numbers = {f: at for at, f in enumerate(order)}
+        nodes, names = {0: 0}, dict[Key, int]()
+        diagrams, places = [], dict[int, int]()
+
+        def number(f: int) -> int:
+            if f not in numbers:
+                numbers[f] = len(order)
+                order.append(f)
+            return numbers[f]
+
+        for f in order:  # which grows
+            todo = [edge >> 1 for _, edge in self._functions[f]]
+            while todo:
+                node = todo.pop()
+                if node not in nodes:
+                    nodes[node] = len(nodes)
+                    todo += (self._low[node] >> 1, self._high[node] >> 1)
+                    name = named(self._key_at[self._level[node]], number)
+                    places[node] = names.setdefault(name, len(names))
+            diagrams.append(
+                tuple((mask, nodes[edge >> 1], edge & 1) for mask, edge in self._functions[f])
+            )
+        inner = tuple(
+            (place, *((nodes[edge >> 1], edge & 1) for edge in (self._low[node], self._high[node])))
+            for node, place in places.items()
+        )
+        asked = tuple(numbers[f] for f in functions)
+        kind = (self.propositional, self.everything)
+        return (kind, asked, tuple(diagrams), inner, tuple(names))
 
     def symbol_classes(self, functions: Sequence[int]) -> list[int]:
         """Sets of symbols that none of the functions tells apart, by their least member's rank."""

@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 from softhat.io.errors import SofthatError
 from softhat.proof.proved import ProvedLengths
+
+
+Value = TypeVar("Value")
+
+
+class WhenRead(Mapping[str, Value]):
+    """A mapping that is computed when it is first read; copied or stored it is a dict.
+
+    What a model is proved to takes one question a head; where each head alone would end takes many,
+    and few ask.
+    """
+
+    def __init__(self, computed: Callable[[], dict[str, Value]]) -> None:
+        self._computed = computed
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return self._computed()
+
+    def __getitem__(self, key: str) -> Value:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def __reduce__(self) -> tuple[type[dict[str, Value]], tuple[dict[str, Value]]]:
+        return dict, (self._values,)
 
 
 @dataclass(frozen=True)
@@ -32,8 +66,9 @@ class HeadCertificate:
     """The inverse temperature, as a function of n."""
     slack: float
     """What its gates would still tolerate beyond the leak, in real arithmetic."""
-    max_length: dict[str, int]
-    reasons: dict[str, str]
+    max_length: Mapping[str, int]
+    """How far it is proved alone, whatever reads it."""
+    reasons: Mapping[str, str]
     """What ends the proof one position further."""
 
 

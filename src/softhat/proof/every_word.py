@@ -20,7 +20,7 @@ Words may be read from their end: then what looks ahead is remembered, and what 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from types import MappingProxyType
@@ -74,6 +74,66 @@ def agree(atoms: Atoms, f: int, g: int) -> bool:
     if f == g:
         return True
     ours, theirs = atoms_below(atoms, [f]), atoms_below(atoms, [g])
+    question = _question(atoms, f, g, ours | theirs)
+    if question in _PROVED:
+        limit = _PROVED[question]
+    else:
+        # What the answer assumes of lengths is found beside what was assumed before it.
+        before, atoms.longest = atoms.longest, None
+        try:
+            if not _agree(atoms, f, g, ours, theirs):
+                return False
+            limit = atoms.longest
+        finally:
+            assumed, atoms.longest = atoms.longest, before
+            if assumed is not None:
+                atoms.limit(assumed)
+        _remember(question, limit)
+    if limit is not None:
+        atoms.limit(limit)
+    return True
+
+
+_PROVED: dict[Key | None, int | None] = {}
+"""The latest functions that were proved to agree, and the length that this was proved to: the
+compiler asks the checker whether it will follow, and the checker asks itself again."""
+_REMEMBERED = 256
+
+
+def _remember(question: Key | None, limit: int | None) -> None:
+    if question is not None:
+        _PROVED[question] = limit
+        while len(_PROVED) > _REMEMBERED:
+            _PROVED.pop(next(iter(_PROVED)))
+
+
+def _question(atoms: Atoms, f: int, g: int, keys: set[Key]) -> Key | None:
+    """All that the answer depends on, in whichever space; None where that is more than atoms of
+    formulas say."""
+    if type(atoms) is not Atoms or not all(map(_is_of_formulas, keys)):
+        return None
+    return (WORK, *atoms.space.structure([f, g], _renumbered))
+
+
+def _is_of_formulas(key: Key) -> bool:
+    plain = ("since", "previous", "first", "last", "mod", "at", "proposition")
+    return key[0] in plain or is_comparison(key)
+
+
+def _renumbered(key: Key, number: Callable[[int], int]) -> Key:
+    """An atom's name where the functions that it reads have other numbers."""
+    match key:
+        case ("since", way, bad, value):
+            return ("since", way, number(bad), number(value))
+        case ("previous", way, value):
+            return ("previous", way, number(value))
+        case ("at least", counts, position, length, threshold):
+            renamed = tuple((over, number(f), a) for (over, f), a in counts)
+            return ("at least", renamed, position, length, threshold)
+    return key
+
+
+def _agree(atoms: Atoms, f: int, g: int, ours: set[Key], theirs: set[Key]) -> bool:
     common = frozenset(key for key in ours & theirs if _is_temporal(key))
     difference = atoms.space.differ(f, g)
     if _never(atoms, difference, common, {}):
@@ -239,6 +299,20 @@ class _Situations:
         self._name()
 
 
+def _distinct(codes: Codes) -> Codes:
+    """The numbers in order, each once. (`np.unique` loads masked arrays, which takes longer.)"""
+    inorder = np.sort(codes, axis=None)
+    return inorder[np.append(True, inorder[1:] != inorder[:-1])[: len(inorder)]]
+
+
+def _new(codes: Codes, known: Codes) -> Codes:
+    """Those that are not known, in order, each once. `known` is in order."""
+    found = _distinct(codes)
+    if not len(known):
+        return found
+    return found[known.take(known.searchsorted(found), mode="clip") != found]
+
+
 def _bit(codes: Codes, at: int) -> Bools:
     return (codes >> at & 1).astype(np.bool_)
 
@@ -293,7 +367,7 @@ class _WordSearch:
         self.spent = 0
         self.promised = self._promised()
         self.together = [
-            np.unique(self.promised & ((2 << at) - 1)) for at in range(len(self.promises))
+            _distinct(self.promised & ((2 << at) - 1)) for at in range(len(self.promises))
         ]
         """The first promises, as they can be made at once."""
 
@@ -323,8 +397,8 @@ class _WordSearch:
                 if not self.ahead and (after & 1).any():
                     return False
                 reached.append(after)
-            fresh = np.setdiff1d(np.concatenate(reached), known)
-            known = np.union1d(known, fresh)
+            fresh = _new(np.concatenate(reached), known)
+            known = np.sort(np.concatenate([known, fresh]))
             first = False
         return True
 
@@ -407,7 +481,7 @@ class _WordSearch:
         for part, width in self.slips.items():
             moved = self._moved(part, np.arange(1 << width)[:, None], now)
             every = np.concatenate(self.layout.put(every[:, None], part, moved))
-        return np.unique(every)
+        return _distinct(every)
 
     def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
         """What the neighbour of this position needs to know of it."""
@@ -472,9 +546,9 @@ class _WordSearch:
                 after = np.zeros((1, 1, 1), np.int64)
                 for key in self.promises:
                     after = layout.put(after, key, self._seen(key, letters, values))
-                reached.append(np.unique(after))
-            fresh = np.setdiff1d(np.concatenate(reached), known)
-            known = np.union1d(known, fresh)
+                reached.append(_distinct(after))
+            fresh = _new(np.concatenate(reached), known)
+            known = np.sort(np.concatenate([known, fresh]))
         return known
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from math import inf, isnan
 
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.positions import Named
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import CAP, Format
-from softhat.proof.certificate import Certificate, HeadCertificate, OutputCertificate
+from softhat.proof.certificate import (
+    Certificate,
+    HeadCertificate,
+    OutputCertificate,
+    WhenRead,
+)
 from softhat.proof.gates import Clip, GateSum, Threshold
 from softhat.proof.heads import bound
 from softhat.proof.heads.kind import Kind, ProgramParts
@@ -141,13 +147,7 @@ class Report:
         return slack
 
     def _head(self, head: ProvedHead) -> HeadCertificate:
-        lengths, why = {}, {}
-        for form in self.formats.values():
-            kind = head.by_format[form.name]
-            if isinstance(kind, str):
-                lengths[form.name], why[form.name] = 0, kind
-                continue
-            lengths[form.name], why[form.name] = self._kind_limit(kind, form)
+        ends = cache(partial(self._ends_of, head.by_format))
         sharpness = self.t.layers[head.layer].sharpness[head.head]
         law = self.t.layers[head.layer].laws[head.head]
         reach = getattr(head.kind, "reach", None)
@@ -164,16 +164,34 @@ class Report:
             if isnan(sharpness)
             else f"{sharpness:g}·P, P the next power of two >= n+2",
             slack=head.slack,
-            max_length=lengths,
-            reasons=why,
+            max_length=WhenRead(lambda: {name: n for name, (n, _) in ends().items()}),
+            reasons=WhenRead(lambda: {name: why for name, (_, why) in ends().items()}),
         )
+
+    def _ends_of(self, by_format: Mapping[str, Kind | str]) -> dict[str, tuple[int, str]]:
+        """For each format how far a head is proved alone, and what ends the proof there."""
+        ends = {}
+        for form in self.formats.values():
+            kind = by_format[form.name]
+            try:
+                ends[form.name] = (
+                    (0, kind) if isinstance(kind, str) else self._kind_limit(kind, form)
+                )
+            except ArithmeticError as error:
+                ends[form.name] = 0, f"its bounds are beyond float64 ({error})"
+        return ends
 
     # In floating point
 
-    def _kind_limit(self, kind: Kind, form: Format) -> tuple[int, str]:
+    def _kind_limit(self, kind: Kind, form: Format, upto: int | None = None) -> tuple[int, str]:
+        """How far a head is proved, to `upto` at most: all that matters where something else ends
+        there, and one question instead of many."""
         key = (kind, form.name)
         if key not in self.limits:
-            self.limits[key] = self._search(lambda n: _reason(self._bound(kind, n, form)), form)
+            limit = self._search(lambda n: _reason(self._bound(kind, n, form)), form, upto)
+            if upto is not None and limit == (upto, CONSIDERED):
+                return limit
+            self.limits[key] = limit
         return self.limits[key]
 
     def _bound(self, kind: Kind, n: int, form: Format) -> Bound | str:
@@ -215,15 +233,19 @@ class Report:
                 best, why = limit[0], f"{where}: {limit[1]}"
 
         take((self.positions_held(form), "positions overflow"), "the embedding")
+        asked = set[Kind]()
         for head in self.proof.heads:
             kind = head.by_format[form.name]
+            if isinstance(kind, Kind) and kind in asked:
+                continue  # its like is proved as far, or has ended the proof already
             where = f"layer {head.layer}, head {head.head} ({head.kind.name})"
             if head.head < 0:
                 where = head.label
             if isinstance(kind, str):
                 take((0, kind), where)
             else:
-                take(self._kind_limit(kind, form), where)
+                asked.add(kind)
+                take(self._kind_limit(kind, form, best), where)
         if best == 0:
             return best, why
         for (_, clip), where in self.proof.clips.items():
@@ -239,7 +261,7 @@ class Report:
         self, fails: Callable[[int], str | None], form: Format, upto: int | None = None
     ) -> tuple[int, str]:
         longest = self.proof.longest if upto is None else upto
-        return _search(fails, longest, self.scaled, self.landmarks[form.name])
+        return _search(fails, longest, self.scaled, self.landmarks[form.name], form.digits)
 
     def _sum_limit(
         self, total: GateSum, clip: Clip | None, form: Format, upto: int
@@ -343,15 +365,19 @@ def _reason(result: Bound | str) -> str | None:
 
 
 def _search(
-    fails: Callable[[int], str | None], upto: int, scaled: bool, landmarks: list[int]
+    fails: Callable[[int], str | None],
+    upto: int,
+    scaled: bool,
+    landmarks: list[int],
+    digits: int,
 ) -> tuple[int, str]:
     """The largest n <= upto such that no n' <= n fails, and why n+1 does.
 
     Bounds grow with n as long as P, the scale of positions, is the same, but weights on features
     that are divided by P matter less as P grows: so the longest words of every P are asked, from
-    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.) Limits
-    of other heads are asked first, the last one before all, then other likely ones, then the
-    lengths between them.
+    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.) `upto`
+    is asked first, then limits of other heads, the last one before all, then powers of two from
+    the format's `digits` outwards, then other likely ones, then the lengths between them.
     """
     low, high = 0, upto + 1
 
@@ -370,8 +396,13 @@ def _search(
             narrow(end)
             if high == end:
                 break
+    narrow(upto)
     among(_with_next(landmarks[-1:]))
     among(_with_next(landmarks))
+    power = 1 << digits - 1
+    while low < power < high:
+        narrow(power)
+        power = power * 2 if power == low else power // 2
     narrow(high - _CLOSE)
     among(_LIKELY)
     among(_with_next((1 << (high * m).bit_length() - 1) // m for m in _TIMES))

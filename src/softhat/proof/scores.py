@@ -118,8 +118,18 @@ class Projection:
         return max(-self.low, self.high)
 
 
-@lru_cache(maxsize=1 << 14)
 def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
+    """The product of two sides over all pairs of positions of words of length n."""
+    return _row_of(query, key, n if _grows(query) or _grows(key) else 1, scaled, form)
+
+
+def _grows(side: Side) -> bool:
+    """Does it have positions, which grow with the word? What does not is computed once."""
+    return any(entry[0] in ("i", "r") for entry in side)
+
+
+@lru_cache(maxsize=1 << 14)
+def _row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
     q, k = stored(query, n, scaled, form), stored(key, n, scaled, form)
     (one, _), (other, _) = q, k
     error = (one.size * k[1] + q[1] * other.size + q[1] * k[1]) * scaled
@@ -138,6 +148,11 @@ def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
 def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
     """The row at both ends, if it is linear in i: one side of constants, one of constants and
     positions. Of any other row, its extremes."""
+    return _line_of(query, key, n if _grows(query) or _grows(key) else 1, scaled, row)
+
+
+@lru_cache(maxsize=1 << 12)
+def _line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
     sides = _linear(query, key, scaled)
     if sides is None:
         return Line((row.high, row.high), (-row.low, -row.low))
@@ -180,6 +195,11 @@ def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection,
     bounds, is a multiple of the grid that the accumulating format holds, and the sum is one
     that storage holds.
     """
+    return _stored(side, n if _grows(side) else 1, scaled, form)
+
+
+@lru_cache(maxsize=1 << 14)
+def _stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float]:
     exact = projection(side, n, scaled)
     error = below = 0.0
     size = exact.size

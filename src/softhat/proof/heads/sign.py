@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
@@ -187,6 +188,7 @@ class SignKind(Kind):
 
         errors = _ScoreErrors.of(self, n, form, rows, lines, means)
 
+        @cache  # often the two sides are as far from the threshold
         def left(logit: float) -> tuple[float, float]:
             """What errors leave of a logit of at least this size: at j = i, and at other j."""
             left_here = left_there = inf
