@@ -1,6 +1,8 @@
 """What certificates promise: lengths, the same for both soft targets, whatever the depth."""
 
+import copy
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import softhat
 from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
 from softhat.logic.random import random_formula
-from softhat.proof.certificate import Certificate
+from softhat.proof.certificate import Certificate, WhenRead
 from tests.slices import sizes
 from tests.transformer.lowering.suite import nested
 
@@ -124,6 +126,22 @@ def test_what_a_head_entry_says() -> None:
     assert heads["Average"].min_gap == np.inf and heads["Average"].leak == 0
     assert heads["Sign"].reasons["bfloat16"] == "positions are not representable"
     assert (latest.layer, latest.head) == (0, 0)
+
+
+def test_what_a_head_is_proved_to_alone_is_computed_when_it_is_read() -> None:
+    asked = []
+
+    def computed() -> dict[str, int]:
+        asked.append(1)
+        return {"float32": 7}
+
+    lengths = WhenRead(computed)
+    assert not asked and lengths["float32"] == 7
+    assert lengths == {"float32": 7} and list(lengths) == ["float32"]
+    assert type(pickle.loads(pickle.dumps(lengths))) is dict and len(lengths) == len(asked) == 1
+    for head in softhat.compile("#(a) >= #(b) & Y (a S b)").certificate.heads:
+        assert copy.deepcopy(head) == head and all(n > 80 for n in head.max_length.values())
+        assert head.max_length.keys() == head.reasons.keys()
 
 
 def test_json_and_back() -> None:

@@ -16,7 +16,7 @@ from softhat.proof.boolean import Space
 from softhat.proof.claims import claimed
 from softhat.proof.every_word import agree
 from tests.logic.oracle import truth as by_definition
-from tests.slices import every
+from tests.slices import every, sizes
 
 
 def agrees(
@@ -127,3 +127,53 @@ def test_yes_is_right_of_many(family: str) -> None:
 def test_too_much_work_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(every_word, "WORK", 3)
     assert not agrees("O (a S b)", "O b")
+
+
+@pytest.mark.parametrize("count", sizes(60, 1_000))
+@pytest.mark.parametrize("sets", [False, True])
+def test_questions_are_the_same_only_if_functions_are(sets: bool, count: int) -> None:
+    """In one space functions have equal structures exactly if they are equal. In another, where
+    more came before, most have the same ones: atoms may stand in another order there."""
+    rng = np.random.default_rng(5)
+    texts = [random_formula(rng, 4 + k % 9, "ab") for k in range(count)]
+    one, other = (Atoms(Space("ab", sets)) for _ in range(2))
+    claimed(other, {"before": softhat.parse("#(Y b) >= 3 & (b U X a) S !a")})
+    ours, theirs = ([claimed(at, {"f": f})["f"] for f in texts] for at in (one, other))
+    same = sum(
+        _structure(one, f) == _structure(other, g) for f, g in zip(ours, theirs, strict=True)
+    )
+    assert same > 0.7 * count
+    assert len({_structure(one, f) for f in ours}) == len(set(ours))
+
+
+def _structure(atoms: Atoms, function: int) -> tuple[object, ...]:
+    return atoms.space.structure([function], every_word._renumbered)
+
+
+def test_what_is_proved_is_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in another space; with what the proof assumed of lengths; and nothing else is."""
+    monkeypatch.setattr(every_word, "_PROVED", {})
+    assert _assumed("O (a S b)", "O b") == (True, None)
+
+    def proves(atoms: Atoms, *_: object) -> bool:
+        atoms.limit(50)
+        return True
+
+    monkeypatch.setattr(every_word, "_agree", proves)
+    assert _assumed("F (a U b)", "F b") == (True, 50)
+
+    def fails(*_: object) -> bool:
+        raise AssertionError
+
+    monkeypatch.setattr(every_word, "_agree", fails)
+    assert _assumed("O (a S b)", "O b") == (True, None)
+    assert _assumed("F (a U b)", "F b") == (True, 50)
+    for other in (("O (a S b)", "O a"), ("O (b S a)", "O b"), ("F (b U a)", "F a")):
+        with pytest.raises(AssertionError):
+            _assumed(*other)
+
+
+def _assumed(left: str, right: str) -> tuple[bool, int | None]:
+    atoms = Atoms(Space("ab", False))
+    functions = claimed(atoms, {"f": softhat.parse(left), "g": softhat.parse(right)})
+    return agree(atoms, functions["f"], functions["g"]), atoms.longest

@@ -173,8 +173,8 @@ def _coq(model: Model | ValueModel, file: Path, as_json: bool, words: str) -> No
         show("writing", 1, 1)
         asked = ask_coq(text, file, show, said_if_accepted)
     verdict = asked.verdict
-    if verdict.accepted:
-        remember(text, verdict.binary32)
+    if verdict.accepted and stated is not None:
+        remember(stated, text, verdict.binary32)
     if as_json:
         print_json({**model.certificate.to_json(), "coq": asked.to_json()})
     else:

@@ -75,9 +75,15 @@ class Atoms:
         """Binary digit `bit` of position·i + length·n + constant, 0 where that is negative."""
         return self.space.atom(("digit", bit, position, length, constant), level)
 
-    def limit(self, longest: int) -> None:
+    def limit(self, longest: int | None) -> None:
         """Nothing is claimed beyond this length."""
-        self.longest = longest if self.longest is None else min(longest, self.longest)
+        if longest is not None:
+            self.longest = longest if self.longest is None else min(longest, self.longest)
+
+    def exchange_limit(self, longest: int | None) -> int | None:
+        """Another limit in place of the one that there is, which is returned."""
+        before, self.longest = self.longest, longest
+        return before
 
     # Selections
 

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from softhat.io.errors import SofthatError
 from softhat.proof.proved import ProvedLengths
 
-
 Value = TypeVar("Value")
 
 

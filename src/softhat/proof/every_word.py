@@ -76,35 +76,25 @@ def agree(atoms: Atoms, f: int, g: int) -> bool:
     ours, theirs = atoms_below(atoms, [f]), atoms_below(atoms, [g])
     question = _question(atoms, f, g, ours | theirs)
     if question in _PROVED:
-        limit = _PROVED[question]
-    else:
-        # What the answer assumes of lengths is found beside what was assumed before it.
-        before, atoms.longest = atoms.longest, None
-        try:
-            if not _agree(atoms, f, g, ours, theirs):
-                return False
-            limit = atoms.longest
-        finally:
-            assumed, atoms.longest = atoms.longest, before
-            if assumed is not None:
-                atoms.limit(assumed)
-        _remember(question, limit)
-    if limit is not None:
-        atoms.limit(limit)
-    return True
+        atoms.limit(_PROVED[question])
+        return True
+    before = atoms.exchange_limit(None)
+    try:
+        agreed = _agree(atoms, f, g, ours, theirs)
+    finally:
+        assumed = atoms.exchange_limit(before)
+        atoms.limit(assumed)
+    if agreed and question is not None:
+        _PROVED[question] = assumed
+        while len(_PROVED) > _REMEMBERED:
+            _PROVED.pop(next(iter(_PROVED)))
+    return agreed
 
 
 _PROVED: dict[Key | None, int | None] = {}
 """The latest functions that were proved to agree, and the length that this was proved to: the
 compiler asks the checker whether it will follow, and the checker asks itself again."""
 _REMEMBERED = 256
-
-
-def _remember(question: Key | None, limit: int | None) -> None:
-    if question is not None:
-        _PROVED[question] = limit
-        while len(_PROVED) > _REMEMBERED:
-            _PROVED.pop(next(iter(_PROVED)))
 
 
 def _question(atoms: Atoms, f: int, g: int, keys: set[Key]) -> Key | None:
