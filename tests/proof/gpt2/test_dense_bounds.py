@@ -15,9 +15,9 @@ import softhat
 from softhat.circuits.gpt2 import GPT2Network
 from softhat.export.reading import Export, read_export
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
-from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
 from softhat.proof.stock.certify import certify
+from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation

@@ -20,9 +20,9 @@ from softhat.io.errors import VoidError
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
-from softhat.proof.llama.bounds import LlamaBounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.reading import derive
+from softhat.proof.stock.derivation import derive
+from softhat.proof.stock.plain_bounds import PlainBounds
 from softhat.proof.stock.storage import STORAGES
 from tests.export.stock_models import answers, stated, stock, torch
 from tests.export.test_llama import fits_rope
@@ -59,22 +59,22 @@ def test_bits_that_are_off_too_far_are_refused(tmp_path: Path) -> None:
     export = read_export(tmp_path / "m")
     assert isinstance(export.checkpoint, LlamaCheckpoint)
     found = derive(export.checkpoint, export.formulas)
-    bounds = LlamaBounds(found, True, STORAGES[0], None)
+    bounds = PlainBounds(found, True, STORAGES[0], None)
     bits = np.zeros(export.checkpoint.d_model)
     for off in (2.0**-7 - 2.0**-20, 2.0**-7):
         bits[3] = off
         if off < 2.0**-7:
-            read = bounds._read(found.cells[-1], bits)
-            assert read.scale < 2.0**-7
+            read = bounds.read(found.cells[-1], bits)
+            assert read.norm.scale < 2.0**-7
             continue
         with pytest.raises(VoidError, match="not small"):
-            bounds._read(found.cells[-1], bits)
+            bounds.read(found.cells[-1], bits)
     bounds.check()
     bounds.check_length(255)
-    bounds.averages = [
-        (head, block, replace(read, off=read.off + 2.0**-6, exact=False))
-        for head, block, read in bounds.averages
-    ]
+    for k, average in enumerate(bounds.averages):
+        read = average.read
+        inexact = replace(read, off=read.off + 2.0**-6, norm=replace(read.norm, exact=False))
+        bounds.averages[k] = replace(average, read=inexact)
     with pytest.raises(VoidError, match="of its size"):
         bounds.check_length(2)
 

@@ -19,9 +19,9 @@ from softhat.circuits.llama import LlamaNetwork
 from softhat.export.reading import Export, read_export
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
-from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import undisguise
 from softhat.proof.stock.certify import certify
+from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
 from tests.proof.tampering import CLAIMS, WEIGHTS, Mutation

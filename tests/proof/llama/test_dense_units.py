@@ -11,9 +11,9 @@ import pytest
 from softhat.circuits.llama import LlamaNetwork
 from softhat.proof.dense.bounds import ClipTerm, NormError
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
-from softhat.proof.llama.reading import derive
 from softhat.proof.llama.squares import Squares
 from softhat.proof.llama.undisguise import undisguise
+from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.storage import SECOND
 from tests.proof.llama.test_dense_bounds import CONTEXT, FORMULAS, made, parts
 from tests.transformer.lowering.suite import long_words

@@ -14,8 +14,8 @@ from softhat.export.reading import read_export
 from softhat.export.stock.options import StockOptions
 from softhat.io.errors import VoidError
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.reading import derive
 from softhat.proof.llama.undisguise import pair_norms, undisguise
+from softhat.proof.stock.derivation import derive
 from softhat.transformer.directions import Directions
 
 

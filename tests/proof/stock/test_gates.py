@@ -13,7 +13,7 @@ import softhat
 from softhat.export.reading import read_export
 from softhat.frontends.regular.dfa import DFA
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.reading import derive
+from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.variables import RawCell
 from tests.export.stock_models import stated

@@ -31,15 +31,15 @@ def test_sums_in_any_order_stay_within(name: str, cancelling: float) -> None:
     if storage.name == "float16" and cancelling > 1000:
         return
     row = np.array([[cancelling, -cancelling / 2, 3.0, 1.7]])
-    stored = row.astype(storage.storage).astype(np.float64)
+    row = row.astype(storage.storage).astype(np.float64)
     off = np.array([0.0, 0.0, 0.0, 1e-6])
-    (bound,) = logit_errors(row, stored, 1, ReadVariables(CELLS, off, 2.0**-20), storage, True)
+    (bound,) = logit_errors(row, 1, ReadVariables(CELLS, off, 2.0**-20), storage, True)
     for held in ([1, 2, 0, 1], [1, 2, 0, -1], [1, 2, 1, -1]):
         exact = float(row[0] @ np.array(held, float))
         for _ in range(50):
             factor = 1 + 2.0**-20 * rng.choice([-1, 1])
             read = (np.array(held) + off * rng.uniform(-1, 1, 4)) * factor
-            terms = stored[0].astype(np.float32) * read.astype(np.float32)
+            terms = row[0].astype(np.float32) * read.astype(np.float32)
             total = np.float32(0.0)
             for at in rng.permutation(4):
                 total = np.float32(total + terms[at])

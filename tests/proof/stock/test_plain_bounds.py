@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from softhat.io.errors import VoidError
+from softhat.numerics.kernels import SDPA
 from softhat.proof.stock.counts import MeanCount
-from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.gates import Gate
+from softhat.proof.stock.kind import KEPT
 from softhat.proof.stock.plain_bounds import PlainBounds
 from softhat.proof.stock.storage import STORAGES
 
@@ -21,14 +22,13 @@ GATE = Gate(
 )
 
 
-class Given(PlainBounds[Any, Any]):
-    """Bounds whose means are off by what is given."""
+class Given(PlainBounds):
+    """Bounds of nothing, whose means are off by what is given."""
 
     def __init__(self, storage: Any, errors: tuple[float, ...] = ()) -> None:
-        super().__init__(Derivation[Any, Any](None, [], []), True, storage, None)
-        self.errors = errors
-
-    def check(self) -> None: ...
+        self.storage, self.fused, self.kernel = storage, True, SDPA
+        self.kept_share, self.errors = KEPT[0], errors
+        self.bounds = {}
 
     def mean_errors(self, positions: int) -> Iterator[float]:
         return (positions * error for error in self.errors)

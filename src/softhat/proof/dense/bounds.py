@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import expm1
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +73,7 @@ class DenseBounds(ABC):
     def __init__(
         self,
         u: Matrix,
-        plain: Derivation[Any, Any],
+        plain: Derivation,
         square: float,
         fused: bool,
         margin: float | None,

@@ -1,7 +1,7 @@
 """For which number formats and lengths a GPT-2 export is proved right.
 
-What the weights compute is derived in `reading`, the bounds are in `bounds`; of a disguised
-checkpoint `undisguise` reads the plain one that it stands for, and `dense_bounds` has the bounds.
+Of a disguised checkpoint `undisguise` reads the plain one that it stands for, and `dense_bounds`
+has the bounds.
 """
 
 from __future__ import annotations
@@ -9,33 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.bounds import Bounds
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
-from softhat.proof.gpt2.reading import derive
 from softhat.proof.gpt2.undisguise import undisguise
-from softhat.proof.stock.certificate import LengthBounds, Prover, Verdicts, or_void
-from softhat.proof.stock.ledger import check_gpt2
-from softhat.proof.stock.storage import STORAGES
+from softhat.proof.stock.certificate import LengthBounds, Prover
+from softhat.proof.stock.derivation import derive
 from softhat.transformer.directions import Directions
 
 
-class GPT2Prover(Prover[GPT2Checkpoint]):
+class GPT2Prover(Prover):
     """What is proved of a GPT-2."""
-
-    def plain(self) -> tuple[Verdicts, tuple[str, ...]]:
-        return or_void(self._plain)
-
-    def _plain(self) -> Verdicts:
-        check_gpt2(self.checkpoint)
-        derived = derive(self.checkpoint, self.formulas, reuse=True)
-        return {
-            storage.name: self.longest(Bounds(derived, self.fused, storage, self.margin))
-            for storage in STORAGES
-        }
 
     def disguised(self, directions: Directions) -> Callable[[], LengthBounds]:
         c = self.checkpoint
+        assert isinstance(c, GPT2Checkpoint)
         if c.activation != "relu":
             raise VoidError("a disguised checkpoint is proved with the activation relu only")
         plain = undisguise(c, directions)

@@ -1,17 +1,29 @@
-"""A stock GPT-2 as its folder holds it."""
+"""A stock GPT-2 as its folder holds it, read over pairs of coordinates.
+
+Coordinates come in pairs (+v, -v), so that LayerNorm's mean is 0: a weight w on the first and -w on
+the second is 2w on v.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.stock.checkpoint import Array, StockCheckpoint
-from softhat.transformer.decoders import GPT2Block
-
-Pairs = NDArray[np.float64]
+from softhat.proof.stock.activations import ACTIVATIONS
+from softhat.proof.stock.checkpoint import (
+    Architecture,
+    Array,
+    Embedding,
+    StockCheckpoint,
+    VariableBlock,
+    check_root,
+)
+from softhat.proof.stock.norms import Norm, square_of
+from softhat.proof.stock.storage import U
+from softhat.proof.stock.variables import Cell, Rows
+from softhat.transformer.decoders import GPT2Block, norm_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +31,7 @@ class GPT2Checkpoint(StockCheckpoint):
     """Everything that the proof reads."""
 
     CLASSIFIER = "classifier"
+    NORM = ".ln_"
 
     activation: str
 
@@ -53,17 +66,93 @@ class GPT2Checkpoint(StockCheckpoint):
         hidden = int(self.tensor(f"{name}.mlp.c_fc.bias").shape[0])
         return self.block_of(GPT2Block, at, GPT2Block.shapes(d, hidden))
 
+    @property
+    def architecture(self) -> Architecture:
+        if self.d_model % 2 or self.d_model % self.n_head:
+            raise VoidError(f"{self.d_model} coordinates are not pairs, or not of all heads")
+        check_root(self.d_head)
+        if self.activation not in ACTIVATIONS:
+            raise VoidError(f"the activation is {self.activation!r}, not relu or gelu_new")
+        if self.context < 2 or not self.blocks:
+            raise VoidError("there is no position, or no block")
+        if not 0 <= self.epsilon <= 1e-11:
+            raise VoidError(f"layer_norm_epsilon is {self.epsilon:g}, more than 1e-11")
+        return Architecture(
+            context=self.context,
+            blocks=self.blocks,
+            n_head=self.n_head,
+            n_kv=self.n_head,
+            head_size=self.d_head,
+            frequencies=np.zeros(self.d_head),
+            activation=ACTIVATIONS[self.activation],
+            coordinates=2,
+            raw=True,
+        )
 
-def read_pairs(matrix: Array, where: str) -> Pairs:
-    """(d_model, columns) as weights on pairs v = (x₊ - x₋)/2: w on x₊, -w on x₋ is 2w on v."""
-    if not np.array_equal(matrix[0::2], -matrix[1::2]):
-        raise VoidError(f"{where} does not read pairs of opposite sign")
-    weights: Pairs = matrix[0::2].astype(np.float64) * 2
-    return weights
+    def embedding(self) -> Embedding:
+        tables = []
+        for name in ("wte", "wpe"):
+            table = self.tensor(f"transformer.{name}.weight")
+            if table.shape[1:] != (self.d_model,):
+                raise VoidError("the embeddings do not fit the tokenizer")
+            tables.append(_written(table, f"transformer.{name}"))
+        return Embedding(*tables)
+
+    def over_variables(self, at: int) -> VariableBlock:
+        block, where = self.block(at), f"block {at}: attention"
+        parts = np.split(_read(block.c_attn.T, where), 3)
+        biases = np.split(block.c_attn_bias, 3)
+        query, key, value = (Rows(*part) for part in zip(parts, biases, strict=True))
+        hidden = f"block {at}: the feed-forward"
+        return VariableBlock(
+            query=query,
+            key=key,
+            value=value,
+            output=_written(block.attn_proj, where).T,
+            gate=Rows(_read(block.c_fc.T, hidden), block.c_fc_bias),
+            up=None,
+            down=_written(block.mlp_proj, hidden).T,
+        )
+
+    def norm(self, cells: list[Cell]) -> Norm:
+        square = float(square_of(cells))
+        variance = 2 * square / self.d_model
+        rounding = min(self.d_model + 64, 256) * U
+        return Norm(
+            name="LayerNorm",
+            square=square,
+            statistics=rounding,
+            epsilon=self.epsilon / variance,
+            weight=abs(norm_weight(self) / variance**0.5 - 1),
+            centre=rounding * variance**0.5,
+            share=2 / self.d_model,
+        )
+
+    def logit_rows(self) -> tuple[Rows, bool]:
+        weight, biased = self.logits()
+        return Rows.of(_read(weight, "the read-out")), biased
 
 
-def written_pairs(matrix: Array, where: str) -> Pairs:
-    """(rows, d_model) as what is added to v of each pair."""
+def norm_weight(c: GPT2Checkpoint) -> float:
+    """The one weight of all LayerNorms."""
+    weights = {
+        float(w) for name in norm_names(c.blocks) for w in c.tensor(f"{name}.weight", c.d_model)
+    }
+    if len(weights) != 1 or min(weights) <= 0:
+        raise VoidError("LayerNorm's weights are not one positive number")
+    if any(c.tensor(f"{name}.bias", c.d_model).any() for name in norm_names(c.blocks)):
+        raise VoidError("a LayerNorm has a bias")
+    return weights.pop()
+
+
+def _written(matrix: Array, where: str) -> Array:
+    """(rows, d_model) as what is held or added on v of each pair."""
     if not np.array_equal(matrix[:, 0::2], -matrix[:, 1::2]):
-        raise VoidError(f"{where} does not write pairs of opposite sign")
-    return matrix[:, 0::2].astype(np.float64)
+        raise VoidError(f"{where} has rows that are not made of pairs of opposite sign")
+    return matrix[:, 0::2]
+
+
+def _read(rows: Array, where: str) -> Array:
+    """(rows, d_model) as weights on v of each pair."""
+    with np.errstate(over="ignore"):  # no proof reads what is not finite
+        return _written(rows, where) * np.float32(2)

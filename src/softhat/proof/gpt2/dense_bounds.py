@@ -12,12 +12,13 @@ import numpy as np
 
 from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, Vector
 from softhat.proof.dense.matrices import Matrix, MatrixReading
-from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
+from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, norm_weight
 from softhat.proof.gpt2.dense import Basis, CancellingUnits, DenseUnit, HeadMatrices
-from softhat.proof.gpt2.reading import GPT2Derivation, norm_weight, variance
 from softhat.proof.gpt2.undisguise import Plain
+from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Gaps, Lookup, StockHead, StockScores
+from softhat.proof.stock.norms import square_of
 from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
@@ -30,7 +31,7 @@ class GPT2DenseBounds(DenseBounds):
 
     def __init__(
         self,
-        derivation: GPT2Derivation,
+        derivation: Derivation,
         c: GPT2Checkpoint,
         plain: Plain,
         directions: Directions,
@@ -39,8 +40,7 @@ class GPT2DenseBounds(DenseBounds):
     ) -> None:
         self.c, self.plain = c, plain
         self.basis = Basis(c, directions, plain)
-        d_model = derivation.checkpoint.d_model
-        self.square = variance(derivation.cells[0], d_model) * d_model / 2
+        self.square = float(square_of(derivation.cells[0]))
         gain = norm_weight(c) * self.basis.d**0.5
         super().__init__(self.basis.u, derivation, self.square, fused, margin, gain)
         self.embedded_off = self.basis.embedded_off

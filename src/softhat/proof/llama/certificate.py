@@ -1,72 +1,29 @@
 """For which number formats and lengths a Llama export is proved right.
 
-What the weights compute is derived in `reading`, from the weights as each format stores them; the
-bounds are in `bounds`. Of a disguised checkpoint `undisguise` reads the plain one that it stands
-for, and `dense_bounds` has the bounds.
+Of a disguised checkpoint `undisguise` reads the plain one that it stands for, and `dense_bounds`
+has the bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from softhat.io.errors import VoidError
-from softhat.numerics.formats import Format
-from softhat.proof.llama.bounds import LlamaBounds
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
-from softhat.proof.llama.reading import LlamaDerivation, derive
 from softhat.proof.llama.undisguise import undisguise
-from softhat.proof.stock.certificate import (
-    FormatVerdict,
-    LengthBounds,
-    Prover,
-    Verdicts,
-    or_reason,
-)
-from softhat.proof.stock.ledger import check_llama
-from softhat.proof.stock.storage import STORAGES
+from softhat.proof.stock.certificate import LengthBounds, Prover
+from softhat.proof.stock.derivation import derive
 from softhat.transformer.directions import Directions
 
 
-class LlamaProver(Prover[LlamaCheckpoint]):
+class LlamaProver(Prover):
     """What is proved of a Llama, Mistral or Qwen2."""
-
-    def plain(self) -> tuple[Verdicts, tuple[str, ...]]:
-        """float64 stores what float32 does, and float32 holds every weight: what is not derived
-        there is not derived at all."""
-        stored = {storage.storage: storage for storage in STORAGES}
-        derived = {dtype: self._derived(storage) for dtype, storage in stored.items()}
-        verdicts = {}
-        for storage in STORAGES:
-            derivation = derived[storage.storage]
-            if isinstance(derivation, str):
-                verdicts[storage.name] = FormatVerdict(0, derivation, {})
-            else:
-                bounds = LlamaBounds(derivation, self.fused, storage, self.margin)
-                verdicts[storage.name] = self.longest(bounds)
-        plain = derived[STORAGES[0].storage]
-        return verdicts, (plain,) if isinstance(plain, str) else ()
-
-    def _derived(self, storage: Format) -> LlamaDerivation | str:
-        """What the weights compute as the format stores them, or why that is not known."""
-        stored = self.checkpoint.stored_as(storage.storage)
-        for name, tensor in stored.tensors.items():
-            if not np.isfinite(tensor).all():
-                return f"{name} has an entry that {storage.name} does not hold as a finite number"
-
-        def read() -> LlamaDerivation:
-            check_llama(stored)
-            return derive(stored, self.formulas)
-
-        return or_reason(read)
 
     def disguised(self, directions: Directions) -> Callable[[], LengthBounds]:
         c = self.checkpoint
-        for name, tensor in c.tensors.items():
-            if not np.isfinite(tensor).all():
-                raise VoidError(f"{name} has an entry that is not a finite number")
+        assert isinstance(c, LlamaCheckpoint)
+        for name in c.tensors:
+            c.tensor(name)  # a finite one
         plain = undisguise(c, directions)
         derived = derive(plain.checkpoint, self.formulas)
         arguments = directions, self.fused, self.margin

@@ -19,10 +19,9 @@ from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, reading, valu
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import HiddenUnits, clipped, hidden_units, idle_terms
-from softhat.proof.llama.reading import LlamaDerivation
-from softhat.proof.llama.rope import frequencies
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama
+from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.heads.digit import DigitHead
 from softhat.proof.stock.kind import Gaps, Lookup, StockHead, StockScores
 from softhat.proof.stock.rotary import ERROR, RotaryScores
@@ -39,7 +38,7 @@ class LlamaDenseBounds(DenseBounds):
 
     def __init__(
         self,
-        derivation: LlamaDerivation,
+        derivation: Derivation,
         plain: PlainLlama,
         c: LlamaCheckpoint,
         directions: Directions,
@@ -57,7 +56,7 @@ class LlamaDenseBounds(DenseBounds):
         slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
         self.output_terms = c.n_head * c.head_dim
-        self.rotary = RotaryScores(STORAGES[0], fused, frequencies(c), c.context)
+        self.rotary = RotaryScores(STORAGES[0], fused, c.frequencies, c.context)
         self.queries: list[list[RowGroups]] = []
         self.keys: list[list[RowGroups]] = []
         self.extents: list[list[float]] = []

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, row_norms
-from softhat.proof.llama.bounds import FAR, TAIL
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
+from softhat.proof.stock.activations import Silu
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.transformer.decoders import LlamaBlock
@@ -130,7 +130,7 @@ def clipped(
     factors = clip.factors_apart * bounds.reach + bounds.roundings(each, each)
     worst = float(errors.max(initial=0.0))
     room = -gate.fails if gate.never else min(gate.low, -gate.fails)
-    need(worst <= room * (1 - scale) - FAR, "gates: a sum of literals may be off too far")
+    need(worst <= room * (1 - scale) - Silu.FAR, "gates: a sum of literals may be off too far")
     need(
         float(factor) + float(factors.max(initial=0.0)) < 0.02,
         "gates: a unit's factor may be off too far",
@@ -140,7 +140,7 @@ def clipped(
         return ClipTerm(0.0, 0.0, 0.0, 0)
     seen = (1 + scale) * clip.held + errors
     roundings = bounds.roundings(clip.rows.whole * bounds.reach, seen)
-    alone = FACTOR * (seen * (factors + SILU) + TAIL + roundings)
+    alone = FACTOR * (seen * (factors + SILU) + Silu.TAIL + roundings)
     along = clip.out @ clip.direction
     across = clip.out - np.outer(along, clip.direction)
     slack = SLACK * float(row_norms(clip.out) @ clip.rows.whole) * bounds.reach
@@ -155,7 +155,7 @@ def clipped(
 def idle_terms(bounds: DenseBounds, units: HiddenUnits) -> list[ClipTerm]:
     """Units that cancel, and what silu leaves of those that do not hold. Every unit is a term of
     the sum."""
-    tails = sum(FACTOR * float(row_norms(clip.out).sum()) * TAIL for clip in units.clips)
+    tails = sum(FACTOR * float(row_norms(clip.out).sum()) * Silu.TAIL for clip in units.clips)
     terms = [ClipTerm(0.0, tails, tails, units.count)]
     return terms + [_cancelled(bounds, group) for group in units.idle]
 

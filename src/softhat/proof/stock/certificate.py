@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
+from softhat.numerics.formats import Format
 from softhat.numerics.kernels import SDPA
 from softhat.proof.document import document
 from softhat.proof.stock.automata import Claimed
+from softhat.proof.stock.checkpoint import StockCheckpoint
+from softhat.proof.stock.derivation import Derivation, derive
+from softhat.proof.stock.ledger import check_ledger
 from softhat.proof.stock.plain_bounds import PlainBounds
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.void import UNPROVED, reason_of
@@ -171,21 +177,11 @@ class LengthBounds(Protocol):
     def check(self, n: int) -> None: ...
 
 
-class Proved(Protocol):
-    """What every architecture's checkpoint has."""
-
-    @property
-    def context(self) -> int: ...
-
-
-C = TypeVar("C", bound=Proved)
-
-
 @dataclass(frozen=True)
-class Prover(ABC, Generic[C]):
-    """What an architecture proves of a checkpoint that is claimed to compute `formulas`."""
+class Prover(ABC):
+    """What is proved of a checkpoint that is claimed to compute `formulas`."""
 
-    checkpoint: C
+    checkpoint: StockCheckpoint
     formulas: Mapping[str, Claimed]
     kernel: str
     margin: float | None
@@ -194,9 +190,49 @@ class Prover(ABC, Generic[C]):
     def fused(self) -> bool:
         return self.kernel == "sdpa"
 
-    @abstractmethod
     def plain(self) -> tuple[Verdicts, tuple[str, ...]]:
-        """For each format how far, and why the weights compute something else at all."""
+        """For each format how far, and why the weights compute something else at all: float32
+        holds every weight, and float64 stores what float32 does."""
+        derived = or_reason(lambda: self._derived(self.checkpoint))
+        if isinstance(derived, str):
+            return dict.fromkeys(NAMES, FormatVerdict(0, derived, {})), (derived,)
+        verdicts = {}
+        for storage in STORAGES:
+            stored = derived if storage.wide else self._stored(derived, storage)
+            if isinstance(stored, str):
+                verdicts[storage.name] = FormatVerdict(0, stored, {})
+            else:
+                bounds = PlainBounds(stored, self.fused, storage, self.margin)
+                most = stored.architecture.context - 1
+                verdicts[storage.name] = longest(
+                    bounds.check_length, most, bounds.bounds, bounds.check
+                )
+        return verdicts, ()
+
+    def _derived(self, c: StockCheckpoint) -> Derivation:
+        """What the weights compute, all of which are finite, read or not."""
+        for name in c.tensors:
+            c.tensor(name)
+        check_ledger(c)
+        return derive(c, self.formulas, reuse=c.architecture.raw)
+
+    def _stored(self, derived: Derivation, storage: Format) -> Derivation | str:
+        """What they compute as a small format stores them, or why that is not known. Norms and the
+        read-out are no part of what is derived block by block."""
+        c = self.checkpoint
+        with np.errstate(over="ignore"):
+            cast = {n: t.astype(storage.storage).astype(np.float32) for n, t in c.tensors.items()}
+        rounded = [n for n, t in c.tensors.items() if not np.array_equal(t, cast[n])]
+        for name in rounded:
+            if not np.isfinite(cast[name]).all():
+                return f"{name} has an entry that {storage.name} does not hold as a finite number"
+        stored = replace(c, tensors=cast)
+        if all(c.NORM in name or name == c.readout for name in rounded):
+            return or_reason(lambda: derived.with_readout(stored))
+        again = or_reason(lambda: self._derived(stored))
+        if isinstance(again, str):
+            return f"{rounded[0]} has entries that {storage.name} cannot hold exactly: {again}"
+        return again
 
     @abstractmethod
     def disguised(self, directions: Directions) -> Callable[[], LengthBounds]:
@@ -210,10 +246,6 @@ class Prover(ABC, Generic[C]):
     def arithmetic(self) -> tuple[list[str], list[str]]:
         """What is taken for granted of the software: of its sums, and of all but attention."""
 
-    def longest(self, bounds: PlainBounds[Any, Any]) -> FormatVerdict:
-        most = self.checkpoint.context - 1
-        return longest(bounds.check_length, most, bounds.bounds, bounds.check)
-
     def verdicts(self, directions: Directions | None) -> tuple[Verdicts, tuple[str, ...]]:
         """What is proved of a checkpoint, which is disguised if it has directions.
 
@@ -224,8 +256,12 @@ class Prover(ABC, Generic[C]):
             return dict.fromkeys(NAMES, FormatVerdict(0, reason, {})), (reason,)
         if directions is None:
             return self.plain()
-        most = self.checkpoint.context - 1
-        return or_void(lambda: dense_verdicts(self.disguised(directions), most))
+
+        def prove() -> Verdicts:
+            bounds = self.disguised(directions)
+            return dense_verdicts(bounds, self.checkpoint.architecture.context - 1)
+
+        return or_void(prove)
 
     def assumptions(self, disguised: bool) -> tuple[str, ...]:
         """What the proof takes for granted."""

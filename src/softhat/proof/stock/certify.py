@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from softhat.proof.gpt2.certificate import GPT2Prover
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
@@ -27,7 +26,7 @@ def certify(
     token for a language model, whose logits are claimed to be `margin` apart. `directions`, of a
     disguised checkpoint, are claims too.
     """
-    prover: Prover[Any]
+    prover: Prover
     if isinstance(checkpoint, GPT2Checkpoint):
         prover = GPT2Prover(checkpoint, formulas, kernel, margin)
         target, activation = "gpt2", checkpoint.activation

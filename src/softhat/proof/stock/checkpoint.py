@@ -1,10 +1,16 @@
-"""A stock checkpoint as its folder holds it: tensors, vocabulary and head, whatever runs it."""
+"""A stock checkpoint as its folder holds it, and how its tensors are read over variables.
+
+A variable is a pair (+v, -v) of a GPT-2's coordinates, or one coordinate of a Llama. What an
+architecture is beyond the shapes of its tensors is an `Architecture`: facts that the derivation and
+the bounds read. The walk itself is the same for all.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isqrt
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -12,11 +18,79 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
+from softhat.proof.stock.activations import Activation
+from softhat.proof.stock.norms import Norm
+from softhat.proof.stock.variables import Cell, Rows
 from softhat.transformer.decoders import DecoderBlock, Shape
 
 Array = NDArray[np.float32]
 HeadName = Literal["token-classification", "lm", "multi-label"]
 B = TypeVar("B", bound=DecoderBlock)
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What tokens and positions hold: (rows, variables) each."""
+
+    tokens: Array
+    positions: Array
+
+
+@dataclass(frozen=True)
+class VariableBlock:
+    """A block's matrices over variables: what the rows of all heads' queries, keys and values read,
+    and the hidden units; and what these write."""
+
+    query: Rows
+    key: Rows
+    value: Rows
+    output: Array
+    """(variables, rows of all heads)."""
+    gate: Rows
+    up: Rows | None
+    """The second factors of hidden units, where they have one."""
+    down: Array
+    """(variables, units)."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The facts in which decoders differ."""
+
+    context: int
+    blocks: int
+    n_head: int
+    n_kv: int
+    """How many heads of keys and values the heads share."""
+    head_size: int
+    frequencies: NDArray[np.float64]
+    """ω of each row of a head: of its rotary pairs, or of single coordinates, which do not turn."""
+    activation: Activation
+    coordinates: int
+    """How many coordinates a variable has: as many products has each weight on it."""
+    raw: bool
+    """Heads write ±A, and gates store what they return; otherwise they write bits themselves. What
+    is used again stays off by what it was off, and then nothing may ask for exactly what was."""
+    least_logit: float = 0.0
+    """Logits must be larger than this in size."""
+    has_recalls: bool = True
+    """Heads have room for the digits of a recall: `last[…]` is an atom of its own."""
+    advice: str = ""
+    """How another choice of positions gives small formats more."""
+
+    @property
+    def turns(self) -> bool:
+        return bool(self.frequencies.any())
+
+    @property
+    def root(self) -> float:
+        """√d, which scores are divided by."""
+        return float(isqrt(self.head_size))
+
+    def rows_of(self, head: int) -> tuple[slice, slice]:
+        """Where a head's queries are, and the keys and values that it shares with others."""
+        size, group = self.head_size, head // (self.n_head // self.n_kv)
+        return slice(head * size, (head + 1) * size), slice(group * size, (group + 1) * size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +99,8 @@ class StockCheckpoint(ABC):
 
     CLASSIFIER: ClassVar[str]
     """What the head of a token classifier is called."""
+    NORM: ClassVar[str]
+    """What the names of norms have in them, and no others'."""
 
     symbols: tuple[str, ...]
     propositional: bool
@@ -43,6 +119,26 @@ class StockCheckpoint(ABC):
     @property
     @abstractmethod
     def d_model(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def architecture(self) -> Architecture:
+        """Its facts; what no proof is written for is refused."""
+
+    @abstractmethod
+    def embedding(self) -> Embedding: ...
+
+    @abstractmethod
+    def over_variables(self, at: int) -> VariableBlock:
+        """A block."""
+
+    @abstractmethod
+    def norm(self, cells: list[Cell]) -> Norm:
+        """All its norms, of a residual stream that starts as `cells`."""
+
+    @abstractmethod
+    def logit_rows(self) -> tuple[Rows, bool]:
+        """The rows of the logits over variables, and whether they have a bias."""
 
     @property
     def readout(self) -> str:
@@ -79,3 +175,10 @@ class StockCheckpoint(ABC):
         start = f"{kind.PREFIX}."
         names = [name.removeprefix(start) for name in self.tensors if name.startswith(start)]
         return max((int(name.split(".")[0]) for name in names), default=-1) + 1
+
+
+def check_root(size: int) -> None:
+    """Scores are divided by √size, which is to be exact."""
+    root = isqrt(max(size, 0))
+    if size < 1 or root * root != size or root & (root - 1):
+        raise VoidError(f"heads of size {size}: 1/√size is not a power of two")

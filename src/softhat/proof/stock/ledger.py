@@ -9,61 +9,43 @@ disguise such weights are the point: there they are bounded, see `proof.dense`.)
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.llama.checkpoint import LlamaCheckpoint
-
-Array = NDArray[np.float32]
+from softhat.proof.stock.checkpoint import StockCheckpoint
+from softhat.proof.stock.variables import Rows
 
 
-def check_gpt2(c: GPT2Checkpoint) -> None:
-    """Every non-zero weight of heads and units is read by something."""
-    size = c.d_head
-    for at in range(c.blocks):
-        block = c.block(at)
-        query, key, value = np.split(_some(block.c_attn, 0) | (block.c_attn_bias != 0), 3)
-        written = _some(block.attn_proj, 1)
-        for h in range(c.n_head):
-            own = slice(h * size, (h + 1) * size)
-            where = f"block {at}, head {h}"
-            _same(query[own], key[own], f"{where}: a dimension of queries or keys")
-            _same(value[own] & written[own], value[own], f"{where}: a value")
-            _same(value[own] & written[own], written[own], f"{where}: an output")
-        into = _some(block.c_fc, 0) | (block.c_fc_bias != 0)
-        _same(into, _some(block.mlp_proj, 1), f"block {at}: a unit")
-
-
-def check_llama(c: LlamaCheckpoint) -> None:
+def check_ledger(c: StockCheckpoint) -> None:
     """Every non-zero weight of heads and units is read by something; heads that share keys and
     values are taken together."""
-    if c.n_kv < 1 or c.n_head % c.n_kv:
-        raise VoidError(f"{c.n_head} heads do not share {c.n_kv} heads of keys and values")
-    size, half, heads = c.head_dim, c.head_dim // 2, c.n_head // c.n_kv
-    for at in range(c.blocks):
-        block = c.block(at)
-        key, value = (_some(rows, 1).reshape(c.n_kv, size) for rows in (block.key, block.value))
-        asked, written = (
-            np.asarray(used.reshape(c.n_kv, heads, size).any(axis=1))
-            for used in (_some(block.query, 1), _some(block.output, 0))
+    a = c.architecture
+    for at in range(a.blocks):
+        block = c.over_variables(at)
+        key, value = (_used(rows).reshape(a.n_kv, -1) for rows in (block.key, block.value))
+        query, written = (
+            used.reshape(a.n_kv, a.n_head // a.n_kv, a.head_size).any(axis=1)
+            for used in (_used(block.query), block.output.any(axis=0))
         )
         # Two dimensions turn together: either of them may read the other's.
-        queries, keys = (turned[:, :half] | turned[:, half:] for turned in (asked, key))
+        rows = len(a.frequencies)
+        queries, keys = (used.reshape(a.n_kv, -1, rows).any(axis=1) for used in (query, key))
         _same(queries, keys, f"block {at}: a dimension of queries or keys")
-        _same(value & written, value, f"block {at}: a value")
-        _same(value & written, written, f"block {at}: an output")
-        up = _some(block.up, 1)
-        _same(_some(block.gate, 1), up, f"block {at}: a unit")
-        _same(up, _some(block.down, 0), f"block {at}: a unit")
+        _same(value, written, f"block {at}: a value")
+        units = _used(block.gate)
+        _same(units, block.down.any(axis=0), f"block {at}: a unit")
+        if block.up is not None:
+            _same(units, _used(block.up), f"block {at}: a unit")
 
 
-def _some(array: Array, axis: int) -> NDArray[np.bool_]:
-    """Along which rows or columns anything is not 0."""
-    return np.asarray((array != 0).any(axis=axis))
+def _used(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows are not 0."""
+    return np.asarray(rows.weights.any(axis=1) | (rows.constants != 0))
 
 
-def _same(a: NDArray[np.bool_], b: NDArray[np.bool_], what: str) -> None:
+def _same(a: Any, b: Any, what: str) -> None:
     if not np.array_equal(a, b):
         raise VoidError(f"{what} has weights that nothing reads, or reads nothing")

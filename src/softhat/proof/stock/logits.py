@@ -50,25 +50,20 @@ class ReadVariables:
 
 
 def logit_errors(
-    rows: Vector, stored: Vector, products: int, read: ReadVariables, storage: Format, is_lm: bool
+    rows: Vector, products: int, read: ReadVariables, storage: Format, is_lm: bool
 ) -> Vector:
-    """Of rows (logits, variables) that are `stored` as others, each weight in so many products: by
-    what is read, by what weights are rounded, by the products and their sum, and by storing it. At
-    `<bos>` only a language model's logits are read."""
+    """Of rows (logits, variables), each weight in so many products: by what is read, by these and
+    their sum, and by storing it. At `<bos>` only a language model's logits are read."""
     errors = np.zeros(len(rows))
-    weights, moved = np.abs(rows), stored - rows
+    weights = np.abs(rows)
     terms = products * (rows != 0).sum(axis=1) + 1
     for bos in (False, True) if is_lm else (False,):
         held, known, size = read.at(bos)
-
-        def read_by(matrix: Vector, of: Vector = held, sure: NDArray[np.bool_] = known) -> Vector:
-            """No sum over variables is larger; known ones cancel."""
-            varying: Vector = np.abs(matrix[:, ~sure]) @ of[~sure]
-            return np.abs(matrix[:, sure] @ of[sure]) + varying
-
-        error = SECOND * weights @ (read.off + read.scale * size) + read_by(moved)
+        error = SECOND * weights @ (read.off + read.scale * size)
         error += SECOND * terms * U * (weights @ (size + read.spill))
-        largest = read_by(rows) + error
+        # No sum over variables is larger; known ones cancel.
+        fixed = np.abs(rows[:, known] @ held[known])
+        largest = fixed + weights[:, ~known] @ held[~known] + error
         need(bool((weights @ size < 1e30).all()), "read-out: sums overflow")
         need(bool((largest < storage.largest).all()), "read-out: logits overflow")
         error += storage.unit * largest + storage.floor

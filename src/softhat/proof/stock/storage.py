@@ -1,9 +1,8 @@
-"""Storage formats of a GPT-2, and what the proof takes as their arithmetic."""
+"""Storage formats of stock checkpoints, and what the proof takes as their arithmetic."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, pi, sqrt
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import FORMATS
@@ -28,10 +27,6 @@ ROOT = 0.51
 refused where its mean square is off by more (a disguised Llama's has its own bound)."""
 SCALED = 1.03
 """For what passes a norm whose factor is off by at most 0.025, and for roundings of it."""
-SMOOTH = 6.0
-"""gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on."""
-LEAST_TAIL = 1.0
-"""Below this, nothing is said of how gelu_new and relu differ."""
 
 STORAGES = (
     FORMATS["float32"],
@@ -46,13 +41,3 @@ def need(holds: bool, reason: str) -> None:
     """A step of the proof."""
     if not holds:
         raise VoidError(reason)
-
-
-def smooth_tail(far: float) -> float:
-    """How far gelu_new is off relu where |x| >= far >= 1, in real numbers.
-
-    With y = √(2/π)(|x| + 0.044715|x|³) it is |x|(1 - tanh y)/2 <= |x|e^-2y, which falls from
-    |x| = 1 on: its logarithm has the slope 1/|x| - 2y' <= 1 - 2√(2/π) < 0.
-    """
-    need(far >= LEAST_TAIL, "gates: gelu_new is too far off relu where they clip")
-    return far * exp(-2 * sqrt(2 / pi) * (far + 0.044715 * far**3)) * (1 + 2.0**-40)

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
-from softhat.proof.stock.checkpoint import StockCheckpoint
 
-Matrix = NDArray[np.float64]
+Array = NDArray[np.float32]
 LEVEL = 1 << 19
 """Of position predicates in decision diagrams."""
 
@@ -72,26 +71,6 @@ class MeanCell:
 Cell = ConstantCell | TableCell | BitCell | RawCell | MeanCell
 
 
-def of_tokens(c: StockCheckpoint, atoms: BoundedAtoms, holds: NDArray[np.bool_]) -> int:
-    """The function that is true at these tokens."""
-    space = atoms.space
-    if not c.propositional:
-        rank = {frozenset([symbol]): at for at, symbol in enumerate(c.symbols)}
-        return space.symbols(sum(1 << rank[t] for t, on in zip(c.tokens, holds, strict=True) if on))
-    for name in c.symbols:
-        if all((name in t) == on for t, on in zip(c.tokens, holds, strict=True)):
-            return space.symbol(name)
-    either = space.false
-    for token, on in zip(c.tokens, holds, strict=True):
-        if on:
-            literals = [
-                space.symbol(name) if name in token else space.negation(space.symbol(name))
-                for name in c.symbols
-            ]
-            either = space.either(either, space.every(literals))
-    return either
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """Σ weight·v over variables, and a constant."""
@@ -100,12 +79,26 @@ class Form:
     constant: float
 
 
-def forms(weights: Matrix, bias: NDArray[np.float32]) -> list[Form]:
-    """The columns of a matrix over variables."""
-    columns: list[dict[int, float]] = [{} for _ in range(weights.shape[1])]
-    for p, column in np.argwhere(weights).tolist():
-        columns[column][p] = float(weights[p, column])
-    return [Form(w, float(b)) for w, b in zip(columns, bias, strict=True)]
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that read variables, (rows, variables), and a constant each."""
+
+    weights: Array
+    constants: Array
+
+    @staticmethod
+    def of(weights: Array) -> Rows:
+        """Rows without constants."""
+        return Rows(weights, np.zeros(len(weights), np.float32))
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Rows:
+        return Rows(self.weights[rows], self.constants[rows])
+
+    def forms(self) -> list[Form]:
+        each: list[dict[int, float]] = [{} for _ in self.weights]
+        for row, p in np.argwhere(self.weights).tolist():
+            each[row][p] = float(self.weights[row, p])
+        return [Form(w, float(b)) for w, b in zip(each, self.constants, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
