@@ -70,11 +70,21 @@ class Norm:
         small = bool(((off < SMALL * size) | (off == 0)).all())
         need(small and max(mean, scale) < SMALL, f"{self.name}'s error is not small")
         if not storage.wide:
-            least = min([1.0, *(c.amplitude for c in cells if isinstance(c, RawCell))])
-            need(least >= storage.normal, "a raw output has few digits")
+            least = min([1.0, *(size for cell in cells for size in _sizes(cell) if size)])
+            need(least >= storage.normal, "what a variable holds has few digits")
             moved = scale + mean / least
             need(moved < storage.unit / 2, f"{self.name} moves bits by more than half an ulp")
         return NormFactor(scale, mean, not storage.wide)
+
+
+def _sizes(cell: Cell) -> tuple[float, ...]:
+    """The sizes of what it holds exactly."""
+    match cell:
+        case ConstantCell(ordinary, bos):
+            return abs(ordinary), abs(bos)
+        case RawCell(amplitude=amplitude):
+            return (amplitude,)
+    return ()
 
 
 def _whole(cell: Cell) -> bool:

@@ -55,7 +55,7 @@ class Reading:
         means = np.array([isinstance(cell, MeanCell) for cell in self.cells])
         care = 1.0 if self.exact else AS_READ
         mean = AS_READ if self.storage.wide else MEANS_AS_READ
-        return self.held * np.where(means, mean, care) + (0.0 if self.exact else self.norm.mean)
+        return self.held * np.where(means, mean, care)
 
     @cached_property
     def steps(self) -> Vector:
@@ -64,7 +64,8 @@ class Reading:
 
     def reach(self, rows: Rows) -> Vector:
         """Σ |weight·variable| + |constant| of each row: no partial sum is larger, in any order."""
-        return _sizes(rows) @ self.sizes + np.abs(rows.constants.astype(np.float64))
+        read = self.sizes + (0.0 if self.exact else self.norm.mean)
+        return np.asarray(_sizes(rows) @ read + np.abs(rows.constants), np.float64)
 
     def grids(self, rows: Rows) -> Vector:
         """Of each row, a power of two that all its products and its constant are multiples of."""
@@ -76,12 +77,14 @@ class Reading:
     def rounding(self, rows: Rows) -> Vector:
         """Of adding up each row in float32 in any order: zeros add nothing."""
         terms = self.coordinates * (rows.weights != 0).sum(axis=1) + 1
-        return np.asarray(terms * U * self.reach(rows), np.float64)
+        reach = _sizes(rows) @ (self.sizes + self.norm.mean) + np.abs(rows.constants)
+        return np.asarray(terms * U * reach, np.float64)
 
     def errors(self, rows: Rows) -> Vector:
-        """How far each row may be off before it is stored. Sums of few digits are exact."""
+        """How far each row may be off before it is stored. Sums of few digits are exact, where no
+        norm's mean stands beside a 0."""
         if self.exact:
-            adds = self.reach(rows) <= 2.0**23 * self.grids(rows)
+            adds = (self.norm.mean == 0) & (self.reach(rows) <= 2.0**23 * self.grids(rows))
             return np.where(adds, 0.0, self.rounding(rows))
         # What is read is the half of the difference of two coordinates, or one: of both the norm's
         # mean is lost but for what it rounds.
