@@ -21,7 +21,7 @@ from typing import Any
 import softhat
 from softhat.io.work import processes
 from softhat.logic.fragments import describe
-from softhat.models.verification.trees import Trees
+from softhat.models.verification.blocks import Blocks
 from softhat.runtime import prefixes
 
 FORMULAS = (
@@ -72,18 +72,18 @@ def against_word_by_word(formula: str, length: int, rounds: int) -> dict[str, An
     """Words a second of processor time, by trees and word by word, the best of some rounds."""
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.max_length
-    free, fewest = Trees.free, prefixes.FEWEST
+    free, fewest = Blocks.free, prefixes.FEWEST
     best = {"tree": float("inf"), "word by word": float("inf")}
     results = {}
     for _ in range(rounds):
         for how in best:
             if how == "word by word":
-                Trees.free = lambda *_: 0  # type: ignore[method-assign]
+                Blocks.free = lambda *_: 0  # type: ignore[method-assign]
                 prefixes.FEWEST = 1 << 62
             began = time.process_time()
             results[how] = softhat.verify(model, exhaustive=length, random=0, adversarial=0)
             best[how] = min(best[how], time.process_time() - began)
-            Trees.free, prefixes.FEWEST = free, fewest  # type: ignore[method-assign]
+            Blocks.free, prefixes.FEWEST = free, fewest  # type: ignore[method-assign]
     tree, words = results["tree"], results["word by word"]
     assert tree.ok and words.ok
     assert (tree.words, tree.margins) == (words.words, words.margins)

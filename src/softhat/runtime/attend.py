@@ -134,11 +134,27 @@ class Attention:
 
     def weighed(self, scores: Array, beta: float) -> tuple[Array, Array]:
         """(keys, words): the weights of scores before β, in their space, and their sums."""
-        if beta != 1:
-            scores *= scores.dtype.type(beta)
-        scores = self.form.store(scores)
+        scores = self._scored(scores, beta)
         weights = self._weights(scores, scores.max(axis=0))
         return weights, weights.sum(axis=0)
+
+    def _scored(self, products: Array, beta: float) -> Array:
+        if beta != 1:
+            products *= products.dtype.type(beta)
+        return self.form.store(products)
+
+    def scores(self, q: Array, k: Array, beta: float) -> Array:
+        """(keys,): the scores that a query (d_k,) gives keys (d_k, keys)."""
+        dtype = self.summing(len(q))
+        q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
+        scores = k[0] * q[0]
+        for r in range(1, len(q)):
+            scores += k[r] * q[r]
+        return self._scored(scores, beta)
+
+    def weights(self, scores: Array, top: float) -> Array:
+        """The weights of keys with these scores, the largest being `top`."""
+        return self._weights(scores.copy(), np.asarray(top, scores.dtype))
 
     def one_row(self, q: Array, k: Array, v: Array, keys: Array, beta: float) -> Array:
         """(values, words) for queries (d_k, words) of one row; `keys` (rows, words) says in which

@@ -21,10 +21,17 @@ from numpy.typing import NDArray
 from softhat.io.errors import CertificateWarning
 from softhat.models.model import Model
 from softhat.models.verification.adversary import Shape, climb, shapes
+from softhat.models.verification.blocks import Blocks
 from softhat.models.verification.letters import letters
 from softhat.models.verification.measure import Meter
-from softhat.models.verification.trees import Trees
-from softhat.models.verification.words import Tokens, decode, numbered, random_words, truth_of
+from softhat.models.verification.words import (
+    Tokens,
+    by_number,
+    decode,
+    numbered,
+    random_words,
+    truth_of,
+)
 from softhat.runtime.answers import Runtime
 
 Kind = Literal["exhaustive", "random", "adversarial", "search"]
@@ -37,8 +44,10 @@ SEARCH_WIDTH = 16
 """Words tried in each step of a search."""
 MEMORY = 1 << 24
 """Numbers that a batch of words may hold at a time."""
-CHEAPER = 8
-"""So many times as many words fit an item whose words are a tree."""
+CHEAPER = 32
+"""So many times as many words fit an item whose words share what they compute."""
+MEASURED, MOST_MEASURED = 32, 1 << 10
+"""One word in so many of an item is measured head by head, and no more than these."""
 
 
 class Item(NamedTuple):
@@ -149,14 +158,14 @@ class Job:
         return max(1, int(BUDGET / each))
 
     @cached_property
-    def _trees(self) -> Trees:
-        return Trees(self.model, self.table, self.settings.dtype)
+    def _blocks(self) -> Blocks:
+        return Blocks(self.model, self.table, self.settings.dtype)
 
     def _free(self, n: int) -> int:
-        """The free letters of an item of all words of length n; 0 if they are not a tree's."""
+        """The free letters of an item of all words of length n; 0 if they are run one by one."""
         if self.settings.runtime != "dense":
             return 0
-        return self._trees.free(n, CHEAPER * self._fitting(n))
+        return self._blocks.free(n, CHEAPER * self._fitting(n))
 
     def _shown_later(self, n: int) -> bool:
         """Whether the leaks of words of length n are those of longer words, measured with them."""
@@ -164,7 +173,7 @@ class Job:
         return (
             n < last
             and self._free(last) > 0
-            and all(map(self._trees.settled, range(n + 1, last + 1)))
+            and all(map(self._blocks.settled, range(n + 1, last + 1)))
         )
 
     # Doing
@@ -173,15 +182,15 @@ class Job:
         """What an item finds: words, seconds, smallest margins, leaks, the first mismatch."""
         began = time.perf_counter()
         findings = Findings(len(self.model.transformer.outputs), self.model.size.heads)
-        if item.kind == "exhaustive" and self._free(item.n):
-            self._check_tree(item, findings)
-            return findings.to_json(time.perf_counter() - began)
         samples = []
-        for tokens, sample in self._batches(item, findings):
-            self.check(tokens, findings)
-            if findings.mismatch is not None:
-                break
-            samples.append(sample)
+        if item.kind == "exhaustive" and self._free(item.n) and self._check_block(item, findings):
+            samples.append(self._measured(item))
+        else:
+            for tokens, sample in self._batches(item, findings):
+                self.check(tokens, findings)
+                if findings.mismatch is not None:
+                    break
+                samples.append(sample)
         if findings.mismatch is None and any(map(len, samples)):
             self._leaks(np.concatenate(samples), findings)  # together: small batches are dear
         return findings.to_json(time.perf_counter() - began)
@@ -223,36 +232,28 @@ class Job:
             }
         return signed
 
-    def _check_tree(self, item: Item, findings: Findings) -> None:
-        """All words of a block, each at the rows that it does not share with others."""
-        block = self._trees.block(item.n, self._free(item.n), item.start)
+    def _check_block(self, item: Item, findings: Findings) -> bool:
+        """All words of an item at once; whether they are right. Which of them is wrong is seen one
+        by one."""
+        least = self._blocks.least_margins(item.n, item.start, self._free(item.n))
+        if least is None:
+            return False
         findings.words += item.stop - item.start
-        wrong: list[tuple[int, int, int, int, bool]] = []
-        for part in self._trees.checked(block):
-            side = np.where(part.truth, part.margins, -part.margins)
-            findings.margin = np.minimum(findings.margin, _least(side.min(axis=1)))
-            if np.array_equal(part.margins > 0, part.truth) and not np.isnan(side).any():
-                continue
-            outputs, places = np.nonzero(((part.margins > 0) != part.truth) | np.isnan(side))
-            order = block.order(part.first + places)
-            at = int(np.lexsort((outputs, order))[0])
-            output, place = int(outputs[at]), int(places[at])
-            wrong.append(
-                (int(order[at]), part.position, output, part.first + place,
-                 bool(part.truth[output, place]))
-            )  # fmt: skip
-        if wrong:
-            _, position, output, node, expected = min(wrong)
-            findings.mismatch = {
-                "tokens": self.table[block.word(node)].astype(int).tolist(),
-                "position": position,
-                "output": self.model.transformer.outputs[output],
-                "expected": expected,
-            }
-        elif self._meter.able and not self._shown_later(item.n):
-            for soft, exact in self._meter.tree_leaks(self.table, block):
-                findings.leak = np.maximum(findings.leak, soft)
-                findings.exact_leak = np.maximum(findings.exact_leak, exact)
+        findings.margin = np.minimum(findings.margin, least)
+        return True
+
+    def _measured(self, item: Item) -> Tokens:
+        """The words of an exhaustive item that are measured head by head: none if longer ones show
+        the same, all of a few, otherwise some that are spread over all."""
+        count = item.stop - item.start
+        if self._shown_later(item.n):
+            return numbered(self.table, item.n, item.start, item.start)
+        wanted = count if count <= 2 * MEASURED else min(count // MEASURED, MOST_MEASURED)
+        step = round(count * (math.sqrt(5) - 1) / 2)
+        while math.gcd(step, count) != 1:  # all letters come up at every place
+            step += 1
+        places = item.start + np.sort(np.arange(wanted) * step % count)
+        return by_number(self.table, item.n, places)
 
     def _leaks(self, tokens: Tokens, findings: Findings) -> NDArray[Any] | None:
         if not self._meter.able:
@@ -268,11 +269,11 @@ class Job:
         match item.kind:
             case "exhaustive":
                 step = max(1, MEMORY // self._per_word(item.n))
-                each = 1 if item.stop - item.start <= 64 else 32
-                shown = self._shown_later(item.n)
+                measured = self._measured(item)
                 for start in range(item.start, item.stop, step):
                     tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
-                    yield tokens, tokens[:0] if shown else tokens[::each]
+                    yield tokens, measured
+                    measured = measured[:0]
             case "random":
                 tokens = random_words(self.model, rng, item.n, item.stop - item.start)
                 yield tokens, tokens[:1]
@@ -329,11 +330,6 @@ class Findings:
             "exact_leak": [number(x) for x in self.exact_leak],
             "mismatch": self.mismatch,
         }
-
-
-def _least(margins: NDArray[Any]) -> NDArray[Any]:
-    """A margin that is no number is as wrong as can be."""
-    return np.where(np.isnan(margins), -np.inf, margins)
 
 
 def number(x: float) -> float | str:

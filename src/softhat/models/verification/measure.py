@@ -10,7 +10,6 @@ own positions count: at the sinks every gate gives 0 whatever the heads say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,15 +18,11 @@ from numpy.typing import NDArray
 
 from softhat.models.compiler import compile
 from softhat.models.model import Model
-from softhat.models.verification.trees import TreeBlock
 from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
-from softhat.runtime.tree import Tree
 from softhat.transformer.weights import Attention, Coordinate, Layer, Sparse, Transformer
 
 Array = NDArray[Any]
-SAMPLED, ENOUGH = 32, 128
-"""One word in so many is measured, if there are as many roots to begin with."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +144,6 @@ class Meter:
             self._hard = probed(hard, "float64", taps)
             self._soft = probed(model.transformer, dtype, taps)
             self._exact = probed(model.transformer, "float64", taps)
-            self._probes = [self._hard, self._soft]
-            if self._soft.ready.form is not self._exact.ready.form:
-                self._probes.append(self._exact)
 
     def leaks(self, tokens: Array) -> tuple[Array, Array]:
         """(words, heads): each head's largest leak in each word, in the format and in float64."""
@@ -161,25 +153,6 @@ class Meter:
             return (same := self._by_head(soft)), same
         exact = np.abs(self._exact.outputs(tokens) - hard).max(axis=1)
         return self._by_head(soft), self._by_head(exact)
-
-    def tree_leaks(self, table: Array, block: TreeBlock) -> Iterator[tuple[Array, Array]]:
-        """(heads,) each: the largest leaks in a sample of a block of words: those with every 32nd
-        of the longer roots."""
-        sample = block.longer_roots(SAMPLED * ENOUGH)
-        words = sample.root_words[:: SAMPLED if len(sample.root_words) > ENOUGH else 1]
-        trees = [Tree(probe.ready, table, words, block.n) for probe in self._probes]
-        yield self._apart([tree.own_roots() for tree in trees])
-        for letters in sample.levels():
-            for stretches in zip(*(tree.grow(letters) for tree in trees), strict=True):
-                yield self._apart([stream for _, stream in stretches])
-
-    def _apart(self, streams: list[Array]) -> tuple[Array, Array]:
-        """Each head's largest leak in the format and in float64, for the last residual streams
-        (coordinates, columns) of hard attention, in the format and in float64."""
-        added = len(self._soft.owner)
-        hard, *soft = (np.asarray(stream[len(stream) - added :], np.float64) for stream in streams)
-        leaks = [self._by_head(np.abs(x - hard).max(axis=1)[None])[0] for x in soft]
-        return leaks[0], leaks[-1]
 
     def _by_head(self, coordinates: Array) -> Array:
         by_head = np.zeros((self.heads, len(coordinates)))

@@ -57,8 +57,12 @@ def pack(formulas: Sequence[Formula], tokens: Tokens, symbols: Sequence[str]) ->
 def numbered(table: Tokens, n: int, start: int, stop: int) -> Tokens:
     """The words number `start` to `stop` of length `n` over the letters of `table`, in
     lexicographic order."""
-    number = np.arange(start, stop)
-    digits = np.empty((stop - start, n), np.int64)
+    return by_number(table, n, np.arange(start, stop))
+
+
+def by_number(table: Tokens, n: int, number: NDArray[np.int64]) -> Tokens:
+    """Words of length `n` by their numbers in that order."""
+    digits = np.empty((len(number), n), np.int64)
     for at in reversed(range(n)):
         number, digits[:, at] = np.divmod(number, len(table))
     return table[digits]

@@ -1,0 +1,152 @@
+"""Numbers that words have, where each depends on a few choices only.
+
+The words of a batch are the choices on some *axes*, the first one the slowest: of all words of a
+length, an axis for each letter; of any other batch one axis, the word itself. `Codes` are a small
+number for each word, held once for all words that agree on a stretch of the axes. What a prefix
+decides is held once a prefix, what a suffix decides once a suffix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.intp]
+ODD = np.uint64(0x9E3779B97F4A7C15)
+"""Its powers mix the bits of a column."""
+SPARSE = 4
+"""Codes of more kinds than so many times as there are of them are sorted, not marked in a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """For each choice on the axes from `low` to `high` a number below `count`."""
+
+    numbers: Numbers
+    low: int
+    high: int
+    count: int
+
+    def renamed(self, names: Numbers, count: int) -> Codes:
+        """Number c is names[c] now."""
+        if count == 1:
+            return SAME
+        return Codes(names.take(self.numbers), self.low, self.high, count)
+
+
+SAME = Codes(np.zeros(1, np.intp), 0, 0, 1)
+"""One number for all words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A number for each pair of two numbers that occurs."""
+
+    codes: Codes
+    left: int
+    right: int
+    """How many there are of the one and of the other."""
+    occurring: Numbers | None
+    """The pairs a·right + b that do; None if all do."""
+
+    @property
+    def parts(self) -> tuple[Numbers, Numbers]:
+        """Of each pair the one and the other."""
+        if self.occurring is not None:
+            return np.divmod(self.occurring, self.right)
+        one, other = np.arange(self.left), np.arange(self.right)
+        return np.repeat(one, self.right), np.tile(other, self.left)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The axes of a batch, by how many choices each has."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def words(self) -> int:
+        return prod(self.sizes)
+
+    def each(self, axis: int) -> Codes:
+        """The choice on an axis."""
+        size = self.sizes[axis]
+        return Codes(np.arange(size), axis, axis + 1, size) if size > 1 else SAME
+
+    def paired(self, a: Codes, b: Codes) -> Pairs:
+        """Both at once: a number for each pair that occurs, in their order."""
+        if b.count == 1 or a.count == 1:
+            return Pairs(b if a.count == 1 else a, a.count, b.count, None)
+        low, high = min(a.low, b.low), max(a.high, b.high)
+        joined = self._shaped(a, low, high, b) * b.count + self._shaped(b, low, high, a)
+        pairs = Codes(joined.reshape(-1), low, high, a.count * b.count)
+        if a.high <= b.low or b.high <= a.low:  # any with any
+            return Pairs(pairs, a.count, b.count, None)
+        pairs, occurring = compact(pairs)
+        every = len(occurring) == a.count * b.count
+        return Pairs(pairs, a.count, b.count, None if every else occurring)
+
+    def _shaped(self, codes: Codes, low: int, high: int, other: Codes) -> Numbers:
+        """With an axis for each stretch between the ends of both, of length 1 where the codes do
+        not depend on it."""
+        cuts = sorted({low, high, codes.low, codes.high, other.low, other.high})
+        shape = [
+            prod(self.sizes[start:stop]) if codes.low <= start and stop <= codes.high else 1
+            for start, stop in pairwise(cuts)
+        ]
+        return codes.numbers.reshape(shape)
+
+    def spread(self, codes: Codes, values: NDArray[Any]) -> NDArray[Any]:
+        """Of every word what `values` has for its number."""
+        chosen = values.take(codes.numbers)
+        around = prod(self.sizes[: codes.low]), prod(self.sizes[codes.high :])
+        spread = np.broadcast_to(chosen[None, :, None], (around[0], len(chosen), around[1]))
+        return spread.reshape(-1)
+
+    def of(self, codes: Codes, words: Numbers) -> Numbers:
+        """The numbers of some words."""
+        inner = prod(self.sizes[codes.low : codes.high])
+        place = words // prod(self.sizes[codes.high :]) % inner
+        return codes.numbers.take(place)
+
+
+def compact(codes: Codes) -> tuple[Codes, Numbers]:
+    """Only numbers that occur, in their order; and what they were."""
+    if codes.count > SPARSE * len(codes.numbers) + 1024:
+        occurring, numbers = np.unique(codes.numbers, return_inverse=True)
+        names = None
+    else:
+        marked = np.zeros(codes.count, np.bool_)
+        marked[codes.numbers] = True
+        occurring = np.flatnonzero(marked)
+        if len(occurring) == codes.count:
+            return codes, occurring
+        names = np.empty(codes.count, np.intp)
+        names[occurring] = np.arange(len(occurring))
+    if len(occurring) == 1:
+        return SAME, occurring
+    if names is not None:
+        return codes.renamed(names, len(occurring)), occurring
+    return Codes(numbers, codes.low, codes.high, len(occurring)), occurring
+
+
+def distinct_columns(x: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    """Columns that differ in some bit: a place of each kind, and the kind of each."""
+    height, width = x.shape
+    if width <= 1 or not height:
+        return np.zeros(min(width, 1), np.intp), np.zeros(width, np.intp)
+    bits = np.ascontiguousarray(x).view(np.uint32).reshape(height, width, -1)
+    flat = bits.transpose(0, 2, 1).reshape(-1, width)
+    mixed = np.einsum("rc,r->c", flat, np.cumprod(np.full(len(flat), ODD)), dtype=np.uint64)
+    kinds = np.unique(mixed)
+    kind = np.searchsorted(kinds, mixed)
+    place = np.empty(len(kinds), np.intp)
+    place[kind] = np.arange(width)
+    if not np.array_equal(flat, flat.take(place.take(kind), axis=1)):  # two kinds of one number
+        _, place, kind = np.unique(flat, axis=1, return_index=True, return_inverse=True)
+    return place, kind.reshape(-1)
