@@ -63,9 +63,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "the page without a server": ("explore/static.py",),
     "python -m softhat": ("__main__.py",),
-    "words in pieces, both ways, and trees of words": (
-        "runtime/whole_word.py", "runtime/prefixes.py", "runtime/tree.py",
-        "models/verification/trees.py",
+    "words in pieces, both ways, and words that share what is the same": (
+        "runtime/whole_word.py", "runtime/prefixes.py", "runtime/merged.py",
+        "runtime/sequences.py", "runtime/spaces.py", "models/verification/blocks.py",
     ),
 }  # fmt: skip
 MOVED = {

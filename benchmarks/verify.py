@@ -1,12 +1,12 @@
 """How fast verification is, and how it scales from one process to two.
 
-    python benchmarks/verify.py [--json FILE] [--quick]
+    python benchmarks/verify.py [--json FILE] [--only sharing [--keep]] [--quick]
 
 First, all words of length <= 14 over {a, b} on two processes, for formulas of temporal depth 4:
 the seconds a user waits, the start of the processes included. Second, the scaling: all words of
 length <= 17 on one process and on two that are running already. Processes have one thread each.
-Third, the tree: all words over {a, b, c} on one process in processor seconds, against the same
-words run and checked one by one, in turns; what is found is the same.
+Third, sharing: all words over {a, b, c} on one process in processor seconds, against the same words
+run and checked one by one, in turns; what is found is the same.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import argparse
 import json
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import softhat
 from softhat.io.work import processes
 from softhat.logic.fragments import describe
+from softhat.models.bench.tables import BenchTable, markdown
 from softhat.models.verification.blocks import Blocks
 from softhat.runtime import prefixes
 
@@ -38,8 +40,14 @@ ONE_WAY = (
     "a U b",
     "F (a & X (b U c))",
 )
-"""What looks one way is walked as a tree."""
-TWO_WAY = ("O a & F b", "F (a & O b)")
+"""Of what looks one way, longer words are checked at one end."""
+TWO_WAY = (
+    "O a & F b",
+    "F (a & O b)",
+    "a S (b & F c)",
+    "F (a & X (b U (a & Y b)))",
+    "#(a) > #>(b) + #*(c)",
+)
 TARGET = 60.0
 """Seconds that all words of length <= 14 may take on two cores."""
 
@@ -69,11 +77,11 @@ def measure(formula: str, length: int, count: int, warm: bool) -> dict[str, Any]
 
 
 def against_word_by_word(formula: str, length: int, rounds: int) -> dict[str, Any]:
-    """Words a second of processor time, by trees and word by word, the best of some rounds."""
+    """Words a second of processor time, shared and word by word, the best of some rounds."""
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.max_length
     free, fewest = Blocks.free, prefixes.FEWEST
-    best = {"tree": float("inf"), "word by word": float("inf")}
+    best = {"shared": float("inf"), "word by word": float("inf")}
     results = {}
     for _ in range(rounds):
         for how in best:
@@ -84,25 +92,21 @@ def against_word_by_word(formula: str, length: int, rounds: int) -> dict[str, An
             results[how] = softhat.verify(model, exhaustive=length, random=0, adversarial=0)
             best[how] = min(best[how], time.process_time() - began)
             Blocks.free, prefixes.FEWEST = free, fewest  # type: ignore[method-assign]
-    tree, words = results["tree"], results["word by word"]
-    assert tree.ok and words.ok
-    assert (tree.words, tree.margins) == (words.words, words.margins)
+    shared, words = results["shared"], results["word by word"]
+    assert shared.ok and words.ok
+    assert (shared.words, shared.margins) == (words.words, words.margins)
     return {
         "formula": formula,
         "length": length,
-        "words": tree.words,
-        **{f"words_per_second, {how}": round(tree.words / best[how]) for how in best},
-        "ratio": round(best["word by word"] / best["tree"], 2),
+        "words": shared.words,
+        **{f"words_per_second, {how}": round(shared.words / best[how]) for how in best},
+        "ratio": round(best["word by word"] / best["shared"], 2),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--json", type=Path, help="write the numbers here")
-    parser.add_argument("--quick", action="store_true", help="shorter words")
-    options = parser.parse_args()
-    first, second = (11, 12) if options.quick else (14, 17)
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+def times_and_scaling(quick: bool) -> dict[str, Any]:
+    """What a user waits for, and what a second process brings."""
+    first, second = (11, 12) if quick else (14, 17)
     print(f"all words of length <= {first} over {{a, b}}, two processes, their start included")
     waited = [measure(formula, first, 2, warm=False) for formula in FORMULAS]
     for run in waited:
@@ -120,19 +124,45 @@ def main() -> None:
             f"  {formula:34} {one['words_per_second']:8,} words/s on one,"
             f" {two['words_per_second']:8,} on two: {one['seconds'] / two['seconds']:.2f} times"
         )
-    print("trees against word by word, one process, processor seconds, leaks and truth included")
-    trees = []
+    return {"waited": waited, "scaling": scaling}
+
+
+def sharing(quick: bool) -> BenchTable:
+    """Words that share what they compute against words run one by one."""
     against_word_by_word("a S b", 7, 1)  # imports
-    for length in (9,) if options.quick else (9, 12):
+    rows: list[tuple[Any, ...]] = []
+    for length in (9,) if quick else (9, 12):
         for formula in (*ONE_WAY, *TWO_WAY):
             run = against_word_by_word(formula, length, 3)
-            trees.append(run)
-            print(
-                f"  {formula:34} to {length:2}  {run['words_per_second, tree']:10,} words/s, "
-                f"{run['words_per_second, word by word']:9,} word by word: {run['ratio']:.1f} times"
-            )
+            rates = (run[f"words_per_second, {how}"] for how in ("word by word", "shared"))
+            rows.append((formula, run["words"], *rates, run["ratio"]))
+            print(rows[-1], flush=True)
+    return BenchTable(
+        "Exhaustive verification, words that share what they compute",
+        ("formula", "words", "words/s, one by one", "words/s, shared", "times as many"),
+        tuple(rows),
+        "All words over three symbols to length 9 or 12, one process, processor seconds, leaks and "
+        "truth included. The margins are the same to the last bit.",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--json", type=Path, help="write the numbers here")
+    parser.add_argument("--only", choices=("sharing",), help="this alone")
+    parser.add_argument("--keep", action="store_true", help="keep the table of sharing")
+    parser.add_argument("--quick", action="store_true", help="shorter words")
+    options = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    numbers: dict[str, Any] = {} if options.only else times_and_scaling(options.quick)
+    table = sharing(options.quick)
+    print(markdown(table))
+    if options.keep:
+        import report
+
+        report.keep([table])
     if options.json:
-        numbers = {"waited": waited, "scaling": scaling, "trees": trees}
+        numbers["sharing"] = asdict(table)
         options.json.write_text(json.dumps(numbers, indent=1) + "\n")
 
 

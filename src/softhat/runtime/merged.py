@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from softhat.numerics import walk
 from softhat.runtime.dense import OVERFLOW, Floats, Ready, ReadyHead, ReadyLayer
 from softhat.runtime.products import LONG, SharedProduct, SparseProduct
-from softhat.runtime.sequences import Reading, read_sequences
+from softhat.runtime.sequences import COMPARED, FEW, Asking, Reading, read_sequences
 from softhat.runtime.spaces import SAME, Codes, Numbers, Space, distinct_columns
 from softhat.transformer.weights import Transformer, inverse_temperature
 
@@ -70,16 +70,6 @@ def all_words(fixed: Sequence[int], k: int, free: int) -> tuple[Space, list[Lett
     return space, letters
 
 
-def some_words(words: Numbers) -> tuple[Space, list[Letters]]:
-    """Words by the numbers (words, n) of their letters."""
-    letters = []
-    for column in words.T:
-        table, codes = np.unique(column, return_inverse=True)
-        one = len(table) == 1
-        letters.append(Letters(SAME if one else Codes(codes, 0, 1, len(table)), table))
-    return Space((len(words),)), letters
-
-
 @dataclass
 class Rows:
     """Some columns for each row, side by side, and which of them each word has."""
@@ -121,10 +111,8 @@ class Merged(Floats):
         space: Space,
         letters: list[Letters],
         positions: Iterable[int] | None = None,
-        kept: Iterable[int] = (),
     ) -> None:
-        """`table` are tokens, the letters; margins are wanted at some positions, or at all.
-        `kept` are coordinates that are wanted besides."""
+        """`table` are tokens, the letters; margins are wanted at some positions, or at all."""
         super().__init__(ready.form)
         self.ready, self.space, self.words = ready, space, space.words
         t = ready.transformer
@@ -147,7 +135,7 @@ class Merged(Floats):
         self.rows = Rows(codes)
         self.source: Numbers | None = None
         self.reads: list[list[Codes]] = []
-        live = _live(t, kept)
+        live = _live(t)
         everywhere = frozenset(range(len(codes)))
         asked = range(self.n) if positions is None else positions
         last = max((k for k, layer in enumerate(ready.layers) if layer.heads), default=0)
@@ -160,7 +148,8 @@ class Merged(Floats):
                 self._forget(before)
                 self._merge()
             self.wanted = everywhere if number < last else {at + t.has_bos for at in asked}
-            self.more = number < last or len(layer.heads) > 1
+            more = number < last or len(layer.heads) > 1  # follows on what is read
+            self.most = COMPARED if more else FEW
             self.inside = inside
             self._run(layer)
         self.margins = walk.read_out(self, ready.readout, ready.readout_bias, self.stream)
@@ -169,16 +158,6 @@ class Merged(Floats):
     @OVERFLOW
     def _run(self, layer: ReadyLayer) -> None:
         self.stream = self.ready.through(self, layer, self.stream)
-
-    def margins_of_words(self) -> Array:
-        """(words, n, outputs)."""
-        first = int(self.ready.transformer.has_bos)
-        margins = np.empty((self.words, self.n, len(self.margins)), self.margins.dtype)
-        for position in range(self.n):
-            row = first + position
-            for output, values in enumerate(self.margins[:, self.rows.slice(row)]):
-                margins[:, position, output] = self.of_words(row, values)
-        return margins
 
     def of_words(self, row: int, values: Array) -> Array:
         """What each word has of the values of a row's columns."""
@@ -201,16 +180,9 @@ class Merged(Floats):
         keys = Reading(seen, key[:, place], value[:, place])
         asking, place = self.rows.differing(query)
         asked = Reading(asking, query[:, place], query[:, place])
-        reads = read_sequences(
-            self.space,
-            self.ready.attention,
-            keys,
-            asked,
-            head.mask,
-            inverse_temperature(head.law, self.n),
-            self.wanted,
-            self.more,
-        )
+        beta = inverse_temperature(head.law, self.n)
+        asking_head = Asking(self.ready.attention, keys, asked, head.mask, beta, self.most)
+        reads = read_sequences(self.space, asking_head, self.wanted)
         self.reads.append([codes for codes, _ in reads])
         return np.concatenate([read for _, read in reads], axis=1)
 
@@ -284,9 +256,9 @@ def _read(matrix: Any, axis: int) -> Numbers:
     return np.unique(matrix.where[axis])
 
 
-def _live(t: Transformer, kept: Iterable[int]) -> list[tuple[Numbers, Numbers]]:
+def _live(t: Transformer) -> list[tuple[Numbers, Numbers]]:
     """For each layer the coordinates that are read in it or later, and those after its heads."""
-    live = np.union1d(_read(t.readout, 1), np.fromiter(kept, np.intp))
+    live = _read(t.readout, 1)
     both = []
     for layer in reversed(t.layers):
         inside = np.union1d(live, _read(layer.into, 1))

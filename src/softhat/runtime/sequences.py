@@ -54,47 +54,51 @@ class Reading:
         return self.keys[:, own], self.values[:, own]
 
 
+@dataclass(frozen=True)
+class Asking:
+    """A head on the rows of a batch; the keys of `asked` are its queries."""
+
+    attention: Attention
+    seen: Reading
+    asked: Reading
+    mask: Mask
+    beta: float
+    most: int
+    """So many reads are compared with each other."""
+
+
 Read = tuple[Codes, Array]
 """What is read at a row: of each word which one, and (values, reads)."""
 
 
-def read_sequences(
-    space: Space,
-    attention: Attention,
-    seen: Reading,
-    asked: Reading,
-    mask: Mask,
-    beta: float,
-    wanted: Set[int],
-    compare: bool,
-) -> list[Read]:
-    """What is read at the rows that are wanted; the keys of `asked` are its queries. `compare`:
-    many reads are compared, too."""
+def read_sequences(space: Space, head: Asking, wanted: Set[int]) -> list[Read]:
+    """What is read at the rows that are wanted."""
+    seen, mask = head.seen, head.mask
     rows = len(seen.codes)
     nothing: Read = SAME, np.zeros((len(seen.values), 1), seen.values.dtype)
     if not len(seen.values):
         return [nothing] * rows
     backwards = mask in (">=", ">")
     order = range(rows)[::-1] if backwards else range(rows)
-    if not len(asked.keys):
-        return _means(space, seen, mask, order)
+    if not len(head.asked.keys):
+        return _means(space, head, order)
     trie = _Trie(space, backwards)
-    most = COMPARED if compare else FEW
     reads = [nothing] * rows
     for row in order:
         if row in wanted and mask in STRICT and trie.levels:
-            reads[row] = _read(attention, seen, asked, row, trie, beta, most)
+            reads[row] = _read(head, row, trie)
         trie.extend(row, seen.codes[row])
         if row in wanted and mask in ("<=", ">="):
-            reads[row] = _read(attention, seen, asked, row, trie, beta, most)
+            reads[row] = _read(head, row, trie)
     if mask == "none":
         for row in wanted:
-            reads[row] = _read(attention, seen, asked, row, trie, beta, most)
+            reads[row] = _read(head, row, trie)
     return reads
 
 
-def _means(space: Space, seen: Reading, mask: Mask, order: Iterable[int]) -> list[Read]:
+def _means(space: Space, head: Asking, order: Iterable[int]) -> list[Read]:
     """All scores are 0: sums, added row by row."""
+    seen, mask = head.seen, head.mask
     reads: list[Read] = [(SAME, np.zeros((len(seen.values), 1), seen.values.dtype)) for _ in order]
     number = seen.values.dtype.type
     codes, sums = reads[0]
@@ -104,13 +108,13 @@ def _means(space: Space, seen: Reading, mask: Mask, order: Iterable[int]) -> lis
         pairs = space.paired(codes, seen.codes[row])
         above, here = pairs.parts
         own = seen.of(row)[1][:, here]
-        codes, sums = _compared(pairs.codes, sums[:, above] + own if count else own)
+        codes, sums = _compared(pairs.codes, sums[:, above] + own if count else own, COMPARED)
         if mask not in STRICT:
             reads[row] = codes, sums / number(count + 1)
     return [reads[row] for _ in reads] if mask == "none" else reads
 
 
-def _compared(codes: Codes, out: Array, most: int = COMPARED) -> Read:
+def _compared(codes: Codes, out: Array, most: int) -> Read:
     """What is read alike gets one code, unless there are more reads than `most`."""
     if out.shape[1] > most:
         return codes, out
@@ -152,38 +156,30 @@ class _Trie:
         return columns
 
 
-def _read(
-    attention: Attention,
-    seen: Reading,
-    asked: Reading,
-    row: int,
-    trie: _Trie,
-    beta: float,
-    most: int,
-) -> Read:
+def _read(head: Asking, row: int, trie: _Trie) -> Read:
     """What the queries of a row read of the sequences that they come with."""
-    pairs = trie.space.paired(trie.codes, asked.codes[row])
-    codes = pairs.codes
-    queries = asked.of(row)[0]
-    many = trie.codes.count > MANY
-    if many and trie.complete and queries.shape[1] <= QUERIES:
-        outs = [_by_largest(attention, q, seen, trie, beta) for q in queries.T]
-        wanted = [out for out in outs if out is not None]
-        if len(wanted) == len(outs):
-            if len(wanted) == 1:
-                return _compared(codes, wanted[0], most)
+    pairs = trie.space.paired(trie.codes, head.asked.codes[row])
+    queries = head.asked.of(row)[0]
+    if trie.codes.count > MANY and trie.complete and queries.shape[1] <= QUERIES:
+        shared = [_by_largest(head, query, trie) for query in queries.T]
+        reads = [read for read in shared if read is not None]
+        if len(reads) == len(shared) == 1:
+            return _compared(pairs.codes, reads[0], head.most)
+        if len(reads) == len(shared):
             sequence, query = pairs.parts
-            read = np.stack(wanted)[query, :, sequence].T
-            return _compared(codes, read, most)
+            return _compared(pairs.codes, np.stack(reads)[query, :, sequence].T, head.most)
     sequence, query = pairs.parts
-    columns = trie.columns(sequence, seen)
-    q = queries.take(query, axis=1)
-    return _compared(codes, attention.one_row(q, seen.keys, seen.values, columns, beta), most)
+    read = head.attention.one_row(
+        queries.take(query, axis=1),
+        head.seen.keys,
+        head.seen.values,
+        trie.columns(sequence, head.seen),
+        head.beta,
+    )
+    return _compared(pairs.codes, read, head.most)
 
 
-def _by_largest(
-    attention: Attention, query: Array, seen: Reading, trie: _Trie, beta: float
-) -> Array | None:
+def _by_largest(head: Asking, query: Array, trie: _Trie) -> Array | None:
     """(values, sequences): what a query reads of all sequences of some keys and values.
 
     Weights follow from the scores and the largest of them, and are added in the order of the rows.
@@ -191,32 +187,33 @@ def _by_largest(
     sequences without a larger score, the lower ones being written over what was wrong of them.
     None if that is more work than it saves.
     """
-    rows = sorted(row for row, _ in trie.levels)
-    places = [np.arange(seen.place(row), seen.place(row) + seen.codes[row].count) for row in rows]
-    scores = attention.scores(query, seen.keys, beta)
+    seen = head.seen
+    every = [
+        np.arange(seen.place(row), seen.place(row) + seen.codes[row].count)
+        for row in sorted(row for row, _ in trie.levels)
+    ]
+    scores = head.attention.scores(query, seen.keys, head.beta)
     if not np.isfinite(scores).all():
         return None
-    least = max(scores[own].min() for own in places)
-    tops = np.unique(np.concatenate([scores[own][scores[own] >= least] for own in places]))[::-1]
-    allowed = [[own[scores[own] <= top] for own in places] for top in tops]
-    sizes = [len(own) for own in places]
-    work = sum(prod(map(len, of_top)) for of_top in allowed)
-    if work > REPEATED * prod(sizes):
+    least = max(scores[keys].min() for keys in every)
+    tops = np.unique(np.concatenate([scores[keys][scores[keys] >= least] for keys in every]))[::-1]
+    allowed = [[keys[scores[keys] <= top] for keys in every] for top in tops]
+    sizes = [len(keys) for keys in every]
+    if sum(prod(map(len, of_top)) for of_top in allowed) > REPEATED * prod(sizes):
         return None
     out = np.empty((len(seen.values), *sizes), seen.values.dtype)
-    for top, of_top in zip(tops, allowed, strict=True):
-        weights = attention.weights(scores, top)
-        weighted = weights * seen.values
-        total, sums = weights[of_top[0]], weighted[:, of_top[0]]
-        for own in of_top[1:]:
-            total = (total[:, None] + weights[own]).reshape(-1)
-            sums = (sums[..., None] + weighted[:, None, own]).reshape(len(out), -1)
-        where = tuple(
-            _slice(own - every[0]) for own, every in zip(of_top, places, strict=True)
-        )
-        if None in where:
-            return None
-        out[:, *where] = (sums / total).reshape(-1, *map(len, of_top))
+    with np.errstate(all="ignore"):  # what is written over may be anything
+        for top, of_top in zip(tops, allowed, strict=True):
+            weights = head.attention.weights(scores, top)
+            weighted = weights * seen.values
+            total, sums = weights[of_top[0]], weighted[:, of_top[0]]
+            for keys in of_top[1:]:
+                total = (total[:, None] + weights[keys]).reshape(-1)
+                sums = (sums[..., None] + weighted[:, None, keys]).reshape(len(out), -1)
+            where = [_slice(some - keys[0]) for some, keys in zip(of_top, every, strict=True)]
+            if None in where:
+                return None
+            out[:, *where] = (sums / total).reshape(-1, *map(len, of_top))
     return out.reshape(len(out), -1)
 
 
@@ -224,6 +221,6 @@ def _slice(places: Numbers) -> slice | None:
     """Some places as a slice, if they lie equally far apart."""
     first, last = int(places[0]), int(places[-1])
     step = int(places[1]) - first if len(places) > 1 else 1
-    if first + step * (len(places) - 1) != last or len(places) > 3 and np.ptp(np.diff(places)):
+    if first + step * (len(places) - 1) != last or (len(places) > 3 and np.ptp(np.diff(places))):
         return None
     return slice(first, last + 1, step)

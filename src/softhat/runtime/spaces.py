@@ -9,6 +9,7 @@ decides is held once a prefix, what a suffix decides once a suffix.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -54,7 +55,7 @@ class Pairs:
     occurring: Numbers | None
     """The pairs a·right + b that do; None if all do."""
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Numbers, Numbers]:
         """Of each pair the one and the other."""
         if self.occurring is not None:
@@ -82,19 +83,21 @@ class Space:
         """Both at once: a number for each pair that occurs, in their order."""
         if b.count == 1 or a.count == 1:
             return Pairs(b if a.count == 1 else a, a.count, b.count, None)
-        low, high = min(a.low, b.low), max(a.high, b.high)
-        joined = self._shaped(a, low, high, b) * b.count + self._shaped(b, low, high, a)
-        pairs = Codes(joined.reshape(-1), low, high, a.count * b.count)
+        cuts = sorted({a.low, a.high, b.low, b.high})
+        joined = self._stretched(a, cuts) * b.count + self._stretched(b, cuts)
+        if len(cuts) == 4:  # neither may depend on what lies between them
+            sizes = [prod(self.sizes[start:stop]) for start, stop in pairwise(cuts)]
+            joined = np.broadcast_to(joined, sizes)
+        pairs = Codes(joined.reshape(-1), cuts[0], cuts[-1], a.count * b.count)
         if a.high <= b.low or b.high <= a.low:  # any with any
             return Pairs(pairs, a.count, b.count, None)
         pairs, occurring = compact(pairs)
         every = len(occurring) == a.count * b.count
         return Pairs(pairs, a.count, b.count, None if every else occurring)
 
-    def _shaped(self, codes: Codes, low: int, high: int, other: Codes) -> Numbers:
-        """With an axis for each stretch between the ends of both, of length 1 where the codes do
-        not depend on it."""
-        cuts = sorted({low, high, codes.low, codes.high, other.low, other.high})
+    def _stretched(self, codes: Codes, cuts: list[int]) -> Numbers:
+        """With an axis for each stretch between two cuts, of length 1 where the codes do not depend
+        on it."""
         shape = [
             prod(self.sizes[start:stop]) if codes.low <= start and stop <= codes.high else 1
             for start, stop in pairwise(cuts)
@@ -142,7 +145,8 @@ def distinct_columns(x: NDArray[Any]) -> tuple[Numbers, Numbers]:
         return np.zeros(min(width, 1), np.intp), np.zeros(width, np.intp)
     bits = np.ascontiguousarray(x).view(np.uint32).reshape(height, width, -1)
     flat = bits.transpose(0, 2, 1).reshape(-1, width)
-    mixed = np.einsum("rc,r->c", flat, np.cumprod(np.full(len(flat), ODD)), dtype=np.uint64)
+    powers = np.cumprod(np.full(len(flat), ODD), dtype=np.uint64)
+    mixed = (flat * powers[:, None]).sum(axis=0, dtype=np.uint64)
     kinds = np.unique(mixed)
     kind = np.searchsorted(kinds, mixed)
     place = np.empty(len(kinds), np.intp)

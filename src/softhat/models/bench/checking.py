@@ -45,8 +45,8 @@ def verification(settings: BenchSettings) -> BenchTable:
         f"Exhaustive verification, all words over 3 symbols to length {length}",
         ("formula", "words/s, runtime alone", "words/s, verify", "ratio"),
         tuple(rows),
-        "One process. `verify` also evaluates the formula and measures every head's leak; where a "
-        "model looks one way it walks the words as a tree, so it may be faster than the runtime.",
+        "One process. `verify` also evaluates the formula and measures every head's leak; what is "
+        "the same in several words it computes once, so it may be faster than the runtime.",
     )
 
 

@@ -46,7 +46,7 @@ MEMORY = 1 << 24
 """Numbers that a batch of words may hold at a time."""
 CHEAPER = 32
 """So many times as many words fit an item whose words share what they compute."""
-MEASURED, MOST_MEASURED = 32, 1 << 10
+MEASURED, MOST_MEASURED = 32, 1 << 9
 """One word in so many of an item is measured head by head, and no more than these."""
 
 

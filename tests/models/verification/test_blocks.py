@@ -1,9 +1,8 @@
-"""Exhaustive words by trees: the same words, margins and first mismatch as word by word."""
+"""Blocks of words: the same words, margins and first mismatch as word by word."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import pytest
 import softhat
 from softhat.logic.random import random_formula
 from softhat.models.model import Model
+from softhat.models.verification.blocks import Blocks
 from softhat.models.verification.items import Item, Job, VerificationSettings
-from softhat.models.verification.trees import TreeBlock, Trees
 from softhat.transformer.weights import Sparse
 
 
@@ -27,12 +26,12 @@ def findings(job: Job) -> list[dict[str, Any]]:
 
 
 def both(model: Model, length: int, monkeypatch: pytest.MonkeyPatch, dtype: str) -> list[Any]:
-    """What is found by trees, and word by word: words, least margins, the first mismatch."""
+    """What is found in blocks, and word by word: words, least margins, the first mismatch."""
     summaries = []
-    for by_trees in (True, False):
+    for in_blocks in (True, False):
         with monkeypatch.context() as patch:
-            if not by_trees:
-                patch.setattr(Trees, "free", lambda *_: 0)
+            if not in_blocks:
+                patch.setattr(Blocks, "free", lambda *_: 0)
             found = findings(job(model, length, dtype))
         first = next((x["mismatch"] for x in found if x["mismatch"]), None)
         margin = np.min([np.array(x["margin"], float) for x in found], axis=0)
@@ -45,23 +44,24 @@ def both(model: Model, length: int, monkeypatch: pytest.MonkeyPatch, dtype: str)
 @pytest.mark.parametrize(
     "text",
     ["a S (b & Y c)", "#(a) >= #(b)", "a U (b & X c)", "#>(a) > #>(b)", "first | Y a", "a & X last",
-     "mod(2, 1) S a", "a & n > 2*i", "at(prime) & X a"],
+     "mod(2, 1) S a", "a & n > 2*i", "at(prime) & X a", "O a & F b", "F (a & O b)",
+     "#(a) > #>(b) + #*(c)"],
 )  # fmt: skip
 def test_the_same_findings(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for attention in ("unbounded", "temperature"):
         model = softhat.compile(text, alphabet="abc", attention=attention)
         table = job(model, 11).table
         length = 8 if len(table) == 3 else 11
-        assert Trees(model, table, "float32").free(length, 10**6) == length
-        by_trees, by_words = both(model, length, monkeypatch, "float32")
-        assert by_trees == by_words
-        assert by_trees[0] == sum(len(table) ** n for n in range(1, length + 1))
+        assert Blocks(model, table, "float32").free(length, 10**6) == length
+        in_blocks, by_words = both(model, length, monkeypatch, "float32")
+        assert in_blocks == by_words
+        assert in_blocks[0] == sum(len(table) ** n for n in range(1, length + 1))
 
 
 def test_sets_of_propositions_and_several_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
     model = softhat.compile({"x": "p S q", "y": "Y (p & !q)"}, propositions=["p", "q", "r"])
-    by_trees, by_words = both(model, 6, monkeypatch, "float64")
-    assert by_trees == by_words
+    in_blocks, by_words = both(model, 6, monkeypatch, "float64")
+    assert in_blocks == by_words
 
 
 def broken(model: Model, rng: np.random.Generator) -> Model:
@@ -82,16 +82,16 @@ def test_the_same_first_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     mismatches = 0
     for k in range(24):
-        fragment = ("decoder", "decoder", "two-way")[k % 3]
+        fragment = ("decoder", "two-way", "two-way")[k % 3]
         model = softhat.compile(
             random_formula(rng, 7, "abc", fragment),
             alphabet="abc",
             attention=("unbounded", "temperature")[k % 2],
         )
         if model.size.heads:
-            by_trees, by_words = both(broken(model, rng), 8, monkeypatch, "float32")
-            assert by_trees == by_words
-            mismatches += len(by_trees) == 1
+            in_blocks, by_words = both(broken(model, rng), 8, monkeypatch, "float32")
+            assert in_blocks == by_words
+            mismatches += len(in_blocks) == 1
     assert mismatches > 4
 
 
@@ -105,31 +105,16 @@ def test_a_mismatch_that_only_a_long_word_shows(
     from_here = "i >= 8" if "U" not in text else "#>(true) >= 8"
     other = softhat.parse(f"({text}) xor ({from_here} & b)")
     wrong = Model(model.transformer, {"output": other})
-    by_trees, by_words = both(wrong, 8, monkeypatch, "float32")
-    assert by_trees == by_words
-    (mismatch,) = by_trees
+    in_blocks, by_words = both(wrong, 8, monkeypatch, "float32")
+    assert in_blocks == by_words
+    (mismatch,) = in_blocks
     assert len(mismatch["tokens"]) == 8
-
-
-def test_blocks_hold_every_word_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for way in (1, -1):
-        words = set()
-        for start in range(0, 3**6, 3**4):
-            block = TreeBlock(3, 6, 4, start, way, 2)
-            nodes = np.arange(3**4)
-            order = block.order(nodes)
-            assert sorted(order) == nodes.tolist()
-            for node in nodes.tolist():
-                word = block.word(node)
-                assert int(word @ 3 ** np.arange(6)[::-1]) == start + order[node]
-                words.add(tuple(word.tolist()))
-        assert words == set(product(range(3), repeat=6))
 
 
 @pytest.mark.parametrize("text", ["a S (b & Y c)", "a U (b & X c)", "#(a) >= #(b)"])
 def test_blocks_with_a_beginning(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Items of 3^7 words: two letters of length 9 are fixed in each."""
-    monkeypatch.setattr(Trees, "free", lambda self, n, most: 7 if n >= 7 else 0)
+    monkeypatch.setattr(Blocks, "free", lambda self, n, most: 7 if n >= 7 else 0)
     model = softhat.compile(text, alphabet="abc")
     cut = job(model, 9)
     found = [cut.run(item) for item in cut.items() if item.n == 9]
@@ -137,14 +122,26 @@ def test_blocks_with_a_beginning(text: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert not any(x["mismatch"] for x in found)
     monkeypatch.undo()
     (at_once,) = (Item("exhaustive", 9, 0, 3**9),)
-    monkeypatch.setattr(Trees, "free", lambda self, n, most: n if n >= 7 else 0)
+    monkeypatch.setattr(Blocks, "free", lambda self, n, most: n if n >= 7 else 0)
     whole = job(model, 9).run(at_once)
     assert min(x["margin"] for x in found) == whole["margin"]
 
 
 def test_leaks_are_measured_on_the_way() -> None:
-    model = softhat.compile("a S (b & Y c)", alphabet="abc")
-    result = softhat.verify(model, exhaustive=9, random=0, adversarial=0)
-    for head in result.heads:
-        assert head.certified_leak is not None
-        assert 0 < head.leak <= head.certified_leak
+    for text in ("a S (b & Y c)", "F (a & O b)"):
+        model = softhat.compile(text, alphabet="abc")
+        result = softhat.verify(model, exhaustive=9, random=0, adversarial=0)
+        for head in result.heads:
+            assert head.certified_leak is not None
+            assert 0 < head.leak <= head.certified_leak
+
+
+@pytest.mark.parametrize("alphabet", ["ab", "abc", "abcd"])
+def test_words_that_are_measured_have_all_letters_everywhere(alphabet: str) -> None:
+    """Every 32nd word of four letters would end in the same two."""
+    text = " | ".join(f"F ({letter} & O a)" for letter in alphabet)
+    cut = job(softhat.compile(text, alphabet=alphabet), 7)
+    words = cut._measured(Item("exhaustive", 7, 0, len(alphabet) ** 7))
+    assert len(words) == min(len(alphabet) ** 7 // 32, 512)
+    assert len(np.unique(words, axis=0)) == len(words)
+    assert all(len(np.unique(column)) == len(alphabet) for column in words.T)
