@@ -27,7 +27,7 @@ from softhat.runtime.dense import Ready
 from softhat.runtime.merged import Merged, all_words, direction, is_settled
 from softhat.transformer.weights import Transformer
 
-FEWEST = 1 << 11
+FEWEST = 1 << 12
 """Fewer words are run one by one."""
 HELD = 1 << 24
 """Numbers that a block may hold."""
