@@ -85,15 +85,14 @@ def _constant(formula: Formula, symbols: tuple[str, ...]) -> bool | None:
     """Its value, if it has the same one everywhere in all short words."""
     if isinstance(formula, Constant):
         return formula.value
-    import numpy as np
-
     from softhat.logic.semantics.batch import all_words, evaluate, unpack
 
     values: set[bool] = set()
     length = 1
     while length <= _LONGEST and len(symbols) ** length <= _MOST_WORDS and len(values) < 2:
         batch = all_words(symbols, length)
-        values |= set(np.unique(unpack(evaluate(formula, batch), len(symbols) ** length)).tolist())
+        truths = unpack(evaluate(formula, batch), len(symbols) ** length)
+        values |= {bool(truths.any()), bool(truths.all())}
         length += 1
     return values.pop() if len(values) == 1 else None
 
