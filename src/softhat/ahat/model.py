@@ -185,7 +185,7 @@ class AHAT:
         from softhat.runtime.trace import trace
 
         codes = self.codes([word])[0]
-        once = tie_broken(self, len(codes))
+        once = tie_broken(self, len(codes), every=True)
         return trace(Ready(lower(once, None), format_of(dtype)), codes)
 
     def save(self, path: str | Path) -> None:

@@ -51,7 +51,7 @@ def check(seed: int, models: int, eos: bool = False) -> None:
         if not unique:
             continue
         done += 1
-        broken = tie_broken(model, rng.choice([None, 5]))
+        broken = tie_broken(model, rng.choice([None, 5]), every=True)
         laws = gap_laws(broken).gap
         for n in range(1, 6):
             tally = row_tally(broken, n, 1e-3)
@@ -212,10 +212,12 @@ def test_ties_that_a_file_claims_to_be_broken_are_not(
 @pytest.mark.parametrize("seed", every(3, range(20)))
 def test_broken_ties_are_recognised(seed: int, max_length: int | None) -> None:
     try:
-        broken = tie_broken(random_deep(random.Random(seed)), max_length)
+        model = random_deep(random.Random(seed))
+        broken = tie_broken(model, max_length, every=True)
     except NoTemperatureError:
         return
     require_broken(broken, max_length)
+    require_broken(tie_broken(model, max_length), max_length)
 
 
 def test_a_term_that_is_too_large_breaks_nothing() -> None:
@@ -223,7 +225,7 @@ def test_a_term_that_is_too_large_breaks_nothing() -> None:
     b = Builder("ab")
     seen = b.head("<=", value={"s": b.token("a")}, score=[(1, b.token("a"))], ties="leftmost")
     b.output(seen["s"] - Fraction(1, 3))
-    broken = tie_broken(b.build())
+    broken = tie_broken(b.build(), every=True)
     require_broken(broken)
     head = broken.layers[0].heads[0]
     larger = tuple(w * 4 for w in head.query[-1])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from softhat.ahat.analysis.structure import live, structure
 from softhat.ahat.model import AHAT
+from softhat.proof.simulations.argmax import agreeing
 from softhat.proof.simulations.embedding import embedded
 from softhat.proof.simulations.residual import LinearReading, ResidualStream, Sight, sight
 from softhat.proof.simulations.scores import pairs
@@ -29,6 +30,7 @@ class Portrait:
     views: Mapping[tuple[int, int], Sight]
     tieless: Mapping[tuple[int, int], bool]  # every row is proved to have one maximum
     copies: Mapping[tuple[int, int], bool]  # the head attends to one key in every row
+    agreed: Mapping[tuple[int, int], bool]  # or keys that share a maximum have one value
     output: LinearReading
 
 
@@ -36,12 +38,13 @@ def portrait(model: AHAT) -> Portrait:
     """Walk over the model's weights."""
     facts, after, source = structure(model), live(model)[1], source_of(model)
     stream = embedded(source)
-    states, views, copies, tieless = [stream], {}, {}, {}
+    states, views, copies, tieless, agreed = [stream], {}, {}, {}, {}
     for l, layer in enumerate(source.layers):
         for h, head in enumerate(layer.heads):
             view = views[l, h] = sight(head, stream)
             tieless[l, h] = not facts[l, h].uniform and one_maximum(view, pairs(view))
             copies[l, h] = tieless[l, h] or head.ties != "average"
+            agreed[l, h] = copies[l, h] or agreeing(view)
         for h in range(len(layer.heads)):
             shown = (facts[l, h].uniform, copies[l, h], model.sinks, f"{l}.{h}")
             stream = attended(stream, views[l, h], *shown)
@@ -50,7 +53,7 @@ def portrait(model: AHAT) -> Portrait:
         stream = forgotten(stream, after[l])
         states.append(stream)
     output = stream.read(model.output_weights, model.output_bias)
-    return Portrait(model, tuple(states), views, tieless, copies, output)
+    return Portrait(model, tuple(states), views, tieless, copies, agreed, output)
 
 
 def source_of(model: AHAT) -> SourceModel:

@@ -25,7 +25,7 @@ def along_laws(model: AHAT) -> LawBounds:
         names = [(l, h) for h in range(len(layer.heads))]
         proved = [
             None if (law := laws.gap[name]) is None
-            else GapFact(law, crowd(seen.views[name]), seen.copies[name])
+            else GapFact(law, crowd(seen.views[name]), seen.copies[name], seen.agreed[name])
             for name in names
         ]  # fmt: skip
         sights = [seen.views[name] for name in names]

@@ -112,8 +112,10 @@ class _BlockFloats(Arithmetic):
         leaked = np.where(leak == 0, 0.0, growth * leak)
         whole &= (leaked <= at.u_sum / 4) & (leaked * hat <= at.u_sum * grid / 4)
         stored = at.u if at.narrow else 0.0
-        # The value of a single key is a float: dividing and storing may at most double what leaked.
-        rounds = 16 * leaked if single else 4 * leaked + at.u_sum + stored
+        # The value of a single key is a float, and so is the one value that keys of a tie agree on:
+        # dividing and storing may at most double what leaked.
+        agreed = name in self.heads.benign and _most(v.error, row.winners) == 0
+        rounds = 16 * leaked + np.where(single | agreed, 0.0, at.u_sum + stored)
         closed = _most(v.error, row.winners) + SLACK * rounds * hat
         closed = np.where(single | whole, closed + at.tiny, np.inf)
         count = min(self.keys, self.heads.near.get(name, self.keys))  # adding 0 rounds nothing

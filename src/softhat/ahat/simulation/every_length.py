@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from softhat.ahat.analysis.averaging import averaging
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.guard import hold_against, ties_are_broken
 from softhat.ahat.analysis.margins import margin_law
@@ -69,11 +70,27 @@ class EveryLength:
 def every_length(
     model: AHAT, epsilon: float | None, snap: bool = False, dtype: str | None = None
 ) -> EveryLength:
-    """Laws with an error of at most ε (None: with the AHAT's decisions) at every length."""
-    prepared = tie_broken(model)
-    if snap:
-        prepared = snapped_everywhere(prepared)
-    return derived(prepared, epsilon, dtype)
+    """Laws with an error of at most ε (None: with the AHAT's decisions) at every length.
+
+    Ties that agree need not be broken, and β is warmer. In floats it may not be better: a mean of
+    many keys is rounded, that of one is not. With a `dtype` whichever reaches further is taken.
+    """
+    warm = _claim(tie_broken(model), epsilon, snap, dtype)
+    if dtype is None:
+        return warm
+    try:
+        broken = tie_broken(model, every=True)
+        if broken == tie_broken(model):
+            return warm
+        cold = _claim(broken, epsilon, snap, dtype)
+    except NoTemperatureError:  # no position feature is fine enough
+        return warm
+    form = format_of(dtype)
+    return max(warm, cold, key=lambda claim: lengths_in(claim, [form])[form.name])
+
+
+def _claim(broken: AHAT, epsilon: float | None, snap: bool, dtype: str | None) -> EveryLength:
+    return derived(snapped_everywhere(broken) if snap else broken, epsilon, dtype)
 
 
 def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLength:
@@ -82,7 +99,7 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
     require_broken(prepared)
     allowed = _decisive(prepared) if epsilon is None else as_law(Fraction(epsilon))
     strict = as_law(1) if allowed is None else inverse(allowed * SHARES[dtype])
-    temperatures = _sharpened(temperature_laws(prepared, strict))
+    temperatures = _sharpened(temperature_laws(averaging(prepared), strict))
     share = Fraction(0) if error_free(prepared) else SHARES[dtype]
     laws = {name: ONE if law is None else law for name, law in temperatures.betas.items()}
     return EveryLength(prepared, laws, evidence_of(temperatures, allowed, share), epsilon, dtype)
@@ -107,7 +124,7 @@ def lengths_in(
         return float(verdict.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
     share = float(verdict.share)
-    return law_lengths(claim.model, verdict, claim.laws, allowed, share, forms, claim.dtype, enough)
+    return law_lengths(averaging(claim.model), verdict, claim.laws, allowed, share, forms, claim.dtype, enough)
 
 
 def certify_laws(claim: EveryLength) -> SimulationCertificate:
@@ -133,7 +150,8 @@ def _head(claim: EveryLength, name: HeadId, error: float) -> SimulatedHead:
     fact, law = claim.verdict.heads[name], claim.laws[name]
     if fact is None:
         return SimulatedHead(l, h, title, "structurally uniform", 1.0, "inf", 0.0, 0.0)
-    tied = "dangerous ties" if fact.erroneous else "exact ties"
+    harm = "benign ties" if fact.agreed else "dangerous ties"
+    tied = harm if fact.erroneous else "exact ties"
     return SimulatedHead(
         layer=l,
         head=h,

@@ -97,6 +97,7 @@ class _Fact:
 
     head: HeadTemperature | None
     single: bool  # one key is maximal in every row
+    agreed: bool  # or those that are have one value
     crowd: int | None  # at most so many keys at each multiple of the gap
     bends: tuple[tuple[Fraction, Fraction], ...] | None  # of concave scores, the rows that count
     prefix: bool  # row i is the last row of the word's prefix of length i
@@ -108,12 +109,12 @@ def _facts(
     result = {}
     for name, fact in verdict.heads.items():
         if fact is None:
-            result[name] = _Fact(None, False, None, None, False)
+            result[name] = _Fact(None, False, False, None, None, False)
             continue
         head = proved_temperature(fact, betas[name])
         crowd = 2 if fact.crowd is None and fact.bends is not None else fact.crowd
         prefix = _of_prefixes(model, name[0])
-        result[name] = _Fact(head, fact.single, crowd, fact.bends, prefix)
+        result[name] = _Fact(head, fact.single, fact.agreed, crowd, fact.bends, prefix)
     return result
 
 
@@ -141,7 +142,9 @@ def _temperatures(facts: Mapping[HeadId, _Fact], low: int, high: int, form: Form
         if fact.crowd is not None and not short:  # the m-th nearest key lies at m times the gap
             steps = (form.lost + 2) / float(head.logarithm.at(low))
             near[name] = fact.crowd * math.ceil(steps) + 1
-    return Temperatures(beta, leak, {name: fact.single for name, fact in facts.items()}, near)
+    single = {name: fact.single for name, fact in facts.items()}
+    benign = [name for name, fact in facts.items() if fact.agreed]
+    return Temperatures(beta, leak, single, near, benign=benign)
 
 
 def _steep(facts: Mapping[HeadId, _Fact], low: int, high: int) -> dict[HeadId, Steep]:

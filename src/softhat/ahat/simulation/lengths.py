@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from softhat.ahat.analysis.averaging import averaging
 from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.gaps import gaps_of, least_gaps, may_tie
 from softhat.ahat.analysis.guard import hold_against, ties_are_broken
@@ -79,7 +80,8 @@ class Lengths:
     ) -> None:
         """`top` is the greatest length asked for; to `most` words of that length are run. Without
         `sets` what has more words is bounded by laws."""
-        self.model = model
+        self.given = model
+        self.model = model = averaging(model)
         self.run_all = len(model.alphabet) ** top <= most
         self.most = most
         self.by_sets = sets

@@ -92,7 +92,8 @@ def _to_a_length(
     progress: Callable[[str], None] | None,
     dtype: str | None,
 ) -> Simulation:
-    model = tie_broken(model, max_length)
+    # A mean of many keys is rounded, that of one is not: a format is better off without ties.
+    model = tie_broken(model, max_length, every=dtype is not None)
     if snap:
         model = snapped(model, max_length)
     # Reachable sets allow warmer heads, but the checker runs all words of a length or has laws do.

@@ -6,8 +6,8 @@ and hard attention differ, in total variation, by at most
 
     (T-1)·e^(-β(γ-η)) + tanh(βη/4),
 
-the second term only if several keys may be maximal. So β = γ⁻¹·ln(T·e^θ/δ) with βη ≤ θ leaves at
-most δ (θ = 1/2 for heads with one maximum; else θ = δ, and each term gets half). The head's error
+the second term only if several keys may be maximal and differ (Theorem 43). So β = γ⁻¹·ln(T·e^θ/δ) with βη ≤ θ leaves at
+most δ (θ = 1/2 where keys that share a maximum agree; else θ = δ, and each term gets half). The head's error
 is at most that times the range of its values, plus the error of the values. Machine-checked:
 `row_error`, `row_error_benign` and `misplaced_law` of proofs/Ties.v; how layers pass errors on,
 `layer_within` of proofs/Errors.v; the weights a_c below are not machine-checked.
@@ -54,7 +54,7 @@ class HeadTemperature:
     logarithm: Log  # β is this over the gap, rounded up to 6 significant bits
     leak: Magnitude  # 1/δ: total variation is at most δ(n)
     erroneous: bool  # its scores carry error
-    dangerous: bool  # and several keys may be maximal
+    dangerous: bool  # and several keys of different values may be maximal
     crowd: int | None  # at most so many keys at each multiple of the gap (`peaks.crowd`)
     short_gaps: tuple[Fraction, ...] = ()  # at n = 1, 2, …, where β is a table of its own
 
@@ -97,7 +97,7 @@ def proved_temperature(fact: HeadFact, beta: Law) -> HeadTemperature:
         logarithm=Log(fact.inside),
         leak=Magnitude(fact.leak.coefficient, fact.leak.degrees),
         erroneous=fact.erroneous,
-        dangerous=fact.erroneous and not fact.single,
+        dangerous=fact.erroneous and not fact.agreed,
         crowd=fact.crowd,
         short_gaps=fact.short_gaps,
     )
@@ -200,7 +200,7 @@ def _temperature(
     view, gap = laws.portrait.views[name], laws.gap[name]
     assert gap is not None
     erroneous = bool((columns(view.head.query) | columns(view.head.key)) & wrong)
-    dangerous = erroneous and not laws.portrait.copies[name]
+    dangerous = erroneous and not laws.portrait.agreed[name]
     leak = share.at_least(LEAST)
     rows = crowd(view)
     keys = Length(laws.portrait.model.sinks) if rows is None else Constant(Fraction(rows))

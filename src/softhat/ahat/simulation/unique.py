@@ -1,4 +1,4 @@
-"""Unique-hard attention as average-hard attention: a position term decides among ties.
+"""Unique-hard attention as average-hard attention: a position term decides among ties, or nothing.
 
 Theorem 15. A head that takes the leftmost or rightmost of its maximal keys has scores whose
 differences are 0 or at least γ(n) (`analysis.gap_laws`). Adding ±κ·j with κ·n ≤ γ(n)/2 never turns
@@ -6,7 +6,8 @@ a difference around and makes the key wanted the only maximum, with a gap of at 
 position feature, i/n^k, times a constant, so this holds at every length where γ is polynomial; to a
 given length a constant κ does, whatever γ. `<bos>` stands at 0, an `<eos>` at n + 1
 (the feature is j/n^k then), and κ·(n + 1) ≤ γ(n)/2. Heads that are proved to have no ties need no
-such term.
+such term; and where keys that share a maximum have one value, their average is that value (Theorem
+43, `proof.simulations.argmax`): then γ(n) is the gap, not κ(n), and β is n times warmer.
 Machine-checked: `tie_broken` of proofs/Unique.v.
 """
 
@@ -22,15 +23,17 @@ from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import Constant, Law
 from softhat.numbers.positions import PLACES, SHARES, Named
+from softhat.proof.simulations.argmax import agreeing
 from softhat.proof.simulations.single import decided, in_powers_of_n
 
 HALF = Fraction(1, 2)
 
 
-def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
-    """The same function, with one maximum in every row of a unique-hard head (to the length)."""
+def tie_broken(model: AHAT, max_length: int | None = None, every: bool = False) -> AHAT:
+    """The same function, with one maximum in every row of a unique-hard head (to the length), but
+    for heads whose tied keys agree: those keep their ties (unless `every` one is to be broken)."""
     laws = gap_laws(model).gap
-    wanted = _with_ties(model)
+    wanted = _with_ties(model, every)
     if not wanted:
         return model
     terms = {name: _term(laws[name], name, max_length, model.eos) for name in wanted}
@@ -66,7 +69,8 @@ def tie_broken(model: AHAT, max_length: int | None = None) -> AHAT:
 
 def require_broken(model: AHAT, max_length: int | None = None) -> None:
     """Every unique-hard head of a model that softmax runs has one maximum in every row (to the
-    length): by its scores, or by a last row of query and key that breaks ties; else an error."""
+    length), by its scores or by a last row of query and key that breaks ties, or maximal keys that
+    agree; else an error."""
     wanted = _with_ties(model)
     if not wanted:
         return
@@ -81,13 +85,16 @@ def require_broken(model: AHAT, max_length: int | None = None) -> None:
             )
 
 
-def _with_ties(model: AHAT) -> list[tuple[int, int]]:
-    """Unique-hard heads that are not proved to have one maximum in every row."""
-    tieless = gap_laws(model).tieless
+def _with_ties(model: AHAT, agreed: bool = False) -> list[tuple[int, int]]:
+    """Unique-hard heads that are not proved to have one maximum in every row, nor (unless those are
+    wanted too) maximal keys that agree."""
+    laws = gap_laws(model)
     return [
         (l, h)
         for l, h in model.heads
-        if model.layers[l].heads[h].ties != "average" and not tieless[l, h]
+        if model.layers[l].heads[h].ties != "average"
+        and not laws.tieless[l, h]
+        and (agreed or not agreeing(laws.portrait.views[l, h]))
     ]
 
 

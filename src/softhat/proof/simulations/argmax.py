@@ -8,7 +8,7 @@ the word, and their sizes s ≠ s' have s·s' ≤ ((s + s')² - 1)/4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -67,6 +67,26 @@ def one_value(sight: Sight, written: list[bool]) -> set[Vector] | None:
             return None
         results |= values
     return results
+
+
+def agreeing(sight: Sight) -> bool:
+    """Have all keys that share a maximum the same value, in the rows that are written?
+
+    Theorem 43. Then it is the same whether the head takes one of them or their average, and softmax
+    may divide its attention among them as it likes: what it writes is off by what goes elsewhere
+    alone, times the range of what it writes, even where scores that should be equal are not.
+    Machine-checked: `unique_agreeing` of proofs/Unique.v, `row_error_benign`
+    of proofs/Ties.v.
+    """
+    written = [any(row[k] for row in sight.head.output) for k in range(len(sight.head.value))]
+    return one_value(sight, written) is not None
+
+
+def averaging(sight: Sight) -> Sight:
+    """A unique-hard head whose tied keys agree is the average-hard head with its weights."""
+    if sight.head.ties == "average" or not agreeing(sight):
+        return sight
+    return replace(sight, head=replace(sight.head, ties="average"))
 
 
 def set_size(sight: Sight, name: str, most: int) -> Generator:

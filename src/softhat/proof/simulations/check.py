@@ -41,14 +41,15 @@ MOST_WORDS = 600
 @dataclass(frozen=True, slots=True)
 class HeadFact:
     """What is proved of a head at every length: γ, the logarithm's argument in β, 1/δ, how crowded
-    its maximum is, whether every row has one maximum, whether its scores err, exact gaps of short
-    words, and a and c of keys a·j + c·j² that make its scores concave."""
+    its maximum is, whether every row has one maximum, whether keys that share it have one value,
+    whether its scores err, exact gaps of short words, and a and c of keys a·j + c·j² that make its scores concave."""
 
     gap: Law
     inside: Law
     leak: SizeLaw
     crowd: int | None
     single: bool
+    agreed: bool
     erroneous: bool
     short_gaps: tuple[Fraction, ...]
     bends: tuple[tuple[Fraction, Fraction], ...] | None
@@ -101,7 +102,7 @@ class _Walk:
             middle, after = erring(layer, stage.stream, wrong, stage.uniform)
             sharp = [None if head is None else head.sharp for head in claim.heads]
             weights = {c: w for c, w in claim.middle.items() if c in middle}
-            check_heads(l, layer, stage.sights, sharp, stage.single, claim.before, weights, wrong)
+            check_heads(l, layer, stage.sights, sharp, stage.agreed, claim.before, weights, wrong)
             if layer.forward is not None:
                 after_weights = {c: w for c, w in ends[l].items() if c in after}
                 check_forward(l, layer, stage.stream, weights, after_weights, middle)
@@ -125,13 +126,14 @@ class _Walk:
             return None
         sharp = claim.sharp
         errs = bool((columns(seen.head.query) | columns(seen.head.key)) & wrong)
-        self._beta(name, where, claim, errs, errs and not fact.single)
+        self._beta(name, where, claim, errs, errs and not fact.agreed)
         return HeadFact(
             sharp.gap,
             sharp.inside,
             sharp.leak,
             sharp.crowd,
             fact.single,
+            fact.agreed,
             errs,
             claim.short_gaps,
             _bends(seen),

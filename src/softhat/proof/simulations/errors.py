@@ -61,13 +61,14 @@ def check_heads(
     layer: SourceLayer,
     sights: list[Sight],
     claims: list[Sharp | None],
-    single: list[bool],
+    agreed: list[bool],
     before: Weights,
     after: Weights,
     wrong: frozenset[int],
 ) -> None:
     """Do the weights after the heads of layer l follow from those before? `claims` has None for
-    uniform heads, `wrong` are the coordinates that may err before."""
+    uniform heads, `agreed` says whether keys that share a maximum have one value, `wrong` are the
+    coordinates that may err before."""
     share = (2 if wrong else 1) * sum(claim is not None for claim in claims)
     for d in wrong:
         passed = after.get(d, SizeLaw())
@@ -87,18 +88,18 @@ def check_heads(
         where = f"layer {l}, head {h}"
         require(claim.leak.covers(influence.times(share)), f"{where}: its share of the error")
         require(claim.leak.covers(number(3)), f"{where}: its leak")
-        _check_temperature(where, sight, claim, single[h], before, wrong)
+        _check_temperature(where, sight, claim, agreed[h], before, wrong)
 
 
 def _check_temperature(
-    where: str, sight: Sight, claim: Sharp, single: bool, before: Weights, wrong: frozenset[int]
+    where: str, sight: Sight, claim: Sharp, agreed: bool, before: Weights, wrong: frozenset[int]
 ) -> None:
     """Theorem 12: with η the error of a difference of scores, the attention is off by at most
     (T - 1)·e^(-β(γ-η)), or crowd/(e^(βγ) - 1)·e^(βη), plus tanh(βη/4) where several keys may be
-    maximal. βη ≤ θ, and β is at least the logarithm over γ."""
+    maximal and differ (Theorem 43). βη ≤ θ, and β is at least the logarithm over γ."""
     head, stream = sight.head, sight.stream
     errs = bool((columns(head.query) | columns(head.key)) & wrong)
-    dangerous = errs and not single
+    dangerous = errs and not agreed
     needed = claim.leak.times((2 if dangerous else 1) * (ROOT_E if errs else 1))
     if claim.crowd is None:
         keys = Length((stream.has("<bos>")) + (stream.has("<eos>")))

@@ -216,7 +216,7 @@ class _Head:
         else:
             rest = (n + self.sinks - 1) * math.exp(min(max(moved - steep, -700.0), 700.0))
         leak = rest / (1 + rest)
-        tilt = 0.0 if self.fact.single else math.tanh(moved / 4)
+        tilt = 0.0 if self.fact.agreed else math.tanh(moved / 4)
         return min(1.0, (leak + tilt) * WIDER), min(1.0, leak * WIDER)
 
     def _at(self, n: int) -> tuple[Floats, Floats, Floats, float]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from softhat.numbers.grids import common
 from softhat.numbers.growth import Polynomial, point
 from softhat.numbers.laws import Law, as_law
+from softhat.proof.simulations.argmax import agreeing, averaging
 from softhat.proof.simulations.embedding import embedded
 from softhat.proof.simulations.errors import require
 from softhat.proof.simulations.evidence import ClaimedCoordinate, GapClaim
@@ -34,11 +35,12 @@ from softhat.proof.simulations.steps import attended, fed_forward, forgotten, re
 @dataclass(frozen=True, slots=True)
 class GapFact:
     """What is proved of a head: its least gap, how crowded its maximum is (None: any number of keys
-    may be near), and whether every row has one maximum."""
+    may be near), whether every row has one maximum, and whether the keys that share it agree."""
 
     gap: Law
     crowd: int | None
     single: bool
+    agreed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class Stage:
     def single(self) -> list[bool]:
         return [fact is not None and fact.single for fact in self.facts]
 
+    @property
+    def agreed(self) -> list[bool]:
+        return [fact is not None and fact.agreed for fact in self.facts]
+
 
 def walked(
     source: SourceModel,
@@ -71,8 +77,9 @@ def walked(
     for l, layer in enumerate(source.layers):
         _coordinates(l, source, streams[l], stream)
         require(len(claims[l]) == len(layer.heads), f"layer {l}: the evidence has other heads")
-        sights = [sight(head, stream) for head in layer.heads]
-        uniform = [head.ties == "average" and _asked(head) <= even for head in layer.heads]
+        sights = [averaging(sight(head, stream)) for head in layer.heads]
+        heads = [seen.head for seen in sights]
+        uniform = [head.ties == "average" and _asked(head) <= even for head in heads]
         facts = [
             _gap(source, f"layer {l}, head {h}", seen, claim, uniform[h], top)
             for h, (seen, claim) in enumerate(zip(sights, claims[l], strict=True))
@@ -128,7 +135,7 @@ def _gap(
     if claim.crowd is not None:
         known = crowded(seen, differences, claim.gap)
         require(known is not None and known <= claim.crowd, f"{where}: its crowd")
-    return GapFact(claim.gap, claim.crowd, single)
+    return GapFact(claim.gap, claim.crowd, single, single or agreeing(seen))
 
 
 def _decided(
