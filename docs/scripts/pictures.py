@@ -445,7 +445,8 @@ def laws_of_the_gallery() -> None:
 GALLERY_OPENING = """# The gallery of hard-attention transformers
 
 Each model with its proved gap law γ(n), its temperature law β(n) at ε = 1e-3, and how far each
-number format is proved to follow. Lines are laws, marks are measured: the least gap of all words of
+number format is proved to follow (further with a `dtype`: see [lengths in
+floats](float-lengths.md)). Lines are laws, marks are measured: the least gap of all words of
 a length, the critical β at which the worst row leaks 1e-3, and the least β of one head that keeps
 all values within ε. This page and its pictures are made by `python docs/scripts/pictures.py
 gallery`; the numbers of a picture are in the JSON file beside it.

@@ -124,7 +124,9 @@ def lengths_in(
         return float(verdict.allowed.at(n)) * (1 - 1e-9)  # the threshold is no decision
 
     share = float(verdict.share)
-    return law_lengths(averaging(claim.model), verdict, claim.laws, allowed, share, forms, claim.dtype, enough)
+    return law_lengths(
+        averaging(claim.model), verdict, claim.laws, allowed, share, forms, claim.dtype, enough
+    )
 
 
 def certify_laws(claim: EveryLength) -> SimulationCertificate:

@@ -6,9 +6,10 @@ and hard attention differ, in total variation, by at most
 
     (T-1)·e^(-β(γ-η)) + tanh(βη/4),
 
-the second term only if several keys may be maximal and differ (Theorem 43). So β = γ⁻¹·ln(T·e^θ/δ) with βη ≤ θ leaves at
-most δ (θ = 1/2 where keys that share a maximum agree; else θ = δ, and each term gets half). The head's error
-is at most that times the range of its values, plus the error of the values. Machine-checked:
+the second term only if several keys may be maximal and differ (Theorem 43). So β = γ⁻¹·ln(T·e^θ/δ)
+with βη ≤ θ leaves at most δ (θ = 1/2 where keys that share a maximum agree; else θ = δ, and each
+term gets half). The head's error is at most that times the range of its values, plus the error of
+the values. Machine-checked:
 `row_error`, `row_error_benign` and `misplaced_law` of proofs/Ties.v; how layers pass errors on,
 `layer_within` of proofs/Errors.v; the weights a_c below are not machine-checked.
 

@@ -42,7 +42,8 @@ MOST_WORDS = 600
 class HeadFact:
     """What is proved of a head at every length: γ, the logarithm's argument in β, 1/δ, how crowded
     its maximum is, whether every row has one maximum, whether keys that share it have one value,
-    whether its scores err, exact gaps of short words, and a and c of keys a·j + c·j² that make its scores concave."""
+    whether its scores err, exact gaps of short words, and a and c of keys a·j + c·j² that make its
+    scores concave."""
 
     gap: Law
     inside: Law
