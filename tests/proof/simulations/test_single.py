@@ -42,7 +42,7 @@ def leftmost() -> SourceModel:
     b = Builder("ab")
     seen = b.head("<=", value={"s": b.token("a")}, score=[(1, b.token("a"))], ties="leftmost")
     b.output(seen["s"] - Fraction(1, 3))
-    return source_of(tie_broken(b.build()))
+    return source_of(tie_broken(b.build(), every=True))
 
 
 def test_terms_that_break_ties() -> None:

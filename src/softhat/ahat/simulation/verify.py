@@ -146,7 +146,7 @@ def measured_leak(simulation: Simulation, codes: npt.NDArray[np.int64], trace: E
             scores = np.where(allowed(head.mask, rows), scores, -np.inf)
             top = scores.max(axis=2, keepdims=True)
             weights = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
-            outside = np.where(trace.layers[l].heads[h].best, 0.0, weights).sum(axis=2)
+            outside = np.where(trace.layers[l].heads[h].highest, 0.0, weights).sum(axis=2)
             total = weights.sum(axis=2)
             leak = outside / np.where(total == 0, 1.0, total)
             worst = max(worst, float(leak.max(initial=0.0)))

@@ -78,11 +78,11 @@ class ExactDefinition:
                         for j in range(len(x))
                         if sees(mask, i, j)
                     }
-                    best = _chosen(scores, ties)
-                    sets[l, h].append(best)
-                    if best:
+                    sets[l, h].append({j for j, s in scores.items() if s == max(scores.values())})
+                    taken = _chosen(sets[l, h][-1], ties)
+                    if taken:
                         mean = [
-                            sum((values[j][c] for j in best), Fraction(0)) / len(best)
+                            sum((values[j][c] for j in taken), Fraction(0)) / len(taken)
                             for c in range(len(wv))
                         ]
                         for c, extra in enumerate(_apply(wo, mean)):
@@ -96,9 +96,8 @@ class ExactDefinition:
         return values_out[int(self.bos) :][: len(word)], sets
 
 
-def _chosen(scores: dict[int, Fraction], ties: str) -> set[int]:
+def _chosen(best: set[int], ties: str) -> set[int]:
     """The keys attended to: all maximal ones, or the leftmost or rightmost of them."""
-    best = {j for j, s in scores.items() if s == max(scores.values())}
     if not best or ties == "average":
         return best
     return {{"leftmost": min, "rightmost": max}[ties](best)}
