@@ -83,6 +83,15 @@ def test_causally(case: Case) -> None:
     agree(case.program, case.alphabet, some(case, 3, 10, 24), causal=True)
 
 
+def _turned(condition: rasp.SOp) -> rasp.SOp:
+    """The sequence, from its end if the condition holds: by arithmetic with a sign."""
+    sign = rasp.Map(lambda yes: -1 if yes else 1, condition)
+    middle = rasp.Map(lambda n: n / 2 - 0.5, length)
+    away = rasp.SequenceMap(lambda x, y: x * y, sign, indices - middle)
+    place = rasp.SequenceMap(lambda x, y: x + y, middle, away)
+    return Aggregate(Select(place, indices, Comparison.EQ), tokens)
+
+
 PROGRAMS: list[tuple[str, rasp.SOp, Any]] = [
     ("nothing selected", Aggregate(Select(tokens, tokens, Comparison.GT), tokens), (0, 1, 2)),
     ("a default", Aggregate(Select(tokens, tokens, Comparison.GT), tokens, default=9), (0, 1, 2)),
@@ -117,6 +126,16 @@ PROGRAMS: list[tuple[str, rasp.SOp, Any]] = [
     ("share squared", rasp.Map(lambda x: x > 0.3, lib.make_frac_prevs(tokens == "a")), "ab"),
     ("share by a float", lib.make_frac_prevs(tokens == "a") == 0.2, "ab"),
     ("a third", lib.make_frac_prevs(tokens == "a") >= 1 / 3, "ab"),
+    ("product of counts", lib.make_count(tokens, "a") * lib.make_hist(), "ab"),
+    ("a mean over two masks", Aggregate(~Select(indices, indices, Comparison.EQ),
+                                        rasp.Map("ab".index, tokens), 0), "ab"),
+    ("turned if there are many a", _turned(lib.make_count(tokens, "a") > 2), "abc"),
+    ("half of the places", rasp.SelectorWidth(Select(2 * indices, indices, Comparison.LT)), "ab"),
+    ("one place and others", Aggregate(Select(indices, length - 1 - indices, Comparison.EQ)
+                                       & (before | Select(tokens, tokens, Comparison.EQ)), tokens),
+     "ab"),
+    ("two places", rasp.SelectorWidth(Select(indices, length - 1 - indices, Comparison.EQ)
+                                      | Select(indices, indices - 2, Comparison.EQ)), "ab"),
 ]  # fmt: skip
 
 
@@ -128,6 +147,21 @@ def test_programs(program: rasp.SOp, alphabet: Any) -> None:
     words = [w for n in range(1, 5) for w in product(alphabet, repeat=n)]
     words += [tuple(dice.choices(alphabet, k=dice.randrange(5, 16))) for _ in range(20)]
     agree(program, alphabet, words)
+
+
+def test_means_over_different_selections() -> None:
+    share = Aggregate(~before, rasp.Map("ba".index, tokens))
+    less = lib.make_frac_prevs(tokens == "a") < share
+    agree(less, "ab", [w for n in range(1, 7) for w in product("ab", repeat=n)])
+    with pytest.raises(RaspError, match=r"values for sequences up to 40: .* 2,000 entries"):
+        compile_rasp(less, "ab", 40)
+
+
+def test_conditions_on_positions_that_no_head_follows() -> None:
+    mirrored = Select(indices, length - 1 - indices, Comparison.EQ)
+    both = rasp.SelectorWidth(mirrored | Select(indices, indices - 2, Comparison.EQ))
+    with pytest.raises(RaspError, match="for a max_length of 64, and this one is 65"):
+        compile_rasp(both, "ab", 65)
 
 
 def check_random(seed: int) -> bool:
@@ -172,7 +206,7 @@ def test_many_random_programs(start: int) -> None:
         (rasp.SelectorWidth(Select(lib.shift_by(1, tokens), tokens, Comparison.EQ)),
          "select: a key may be None"),
         (rasp.SelectorWidth(Select(tokens, indices, Comparison.LT)), "select: its function raises"),
-        (lib.make_frac_prevs(tokens == "a") * lib.make_hist(), "not linear"),
+        (lib.make_frac_prevs(tokens == "a") * lib.make_hist(), "1,495 by 70 values"),
         (Aggregate(Select(lib.make_frac_prevs(tokens == "a"), indices, Comparison.EQ), tokens),
          "its predicate relates too many values"),
         (Aggregate(Select(indices, indices, lambda k, q: k * k < q), tokens == "a"), "256 cases"),

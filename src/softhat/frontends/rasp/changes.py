@@ -48,7 +48,10 @@ def positions_of(shop: Workshop, form: CountForm, f: Callable[[Value], Value]) -
     if changes > FEW_CHANGES and (by_digits := _by_digits(shop, form, values, results)):
         return by_digits
     if changes > MOST_CHANGES:
-        raise shop.fault(f"a table of {len(values):,} positions is too large")
+        raise shop.fault(
+            f"a function of {len(values):,} positions that changes its value {changes:,} times; a "
+            f"table of its digits with {MOST_ENTRIES:,} entries is the most"
+        )
     known = dict(zip(map(plain, values), results, strict=True))
     return shop.categories(changing(shop, known.__getitem__, QuotientCase(TRUE, form)), True)
 

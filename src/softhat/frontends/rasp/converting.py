@@ -56,9 +56,14 @@ def quantity_of(shop: Workshop, known: Known) -> Quantity:
             )
         case Counted() | Joint() | Placed():
             few = to_categories(shop, known)
-            if all(map(is_number, few.values)) and len(few.values) <= MOST_CASES:
-                return quantity_of(shop, few)
-    raise shop.fault("a number is needed here, but it has other values or too many cases")
+            if len(few.values) > MOST_CASES:
+                raise shop.fault(
+                    f"a number with {len(few.values):,} values, and {MOST_CASES} cases are the "
+                    "most: map it to fewer values, or compile to a shorter max_length"
+                )
+            return quantity_of(shop, few)
+    other = next(value for value in known.values if not is_number(value))
+    raise shop.fault(f"a number is needed here, and it may be {other!r}")
 
 
 def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Categories:

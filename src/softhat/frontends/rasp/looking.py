@@ -13,6 +13,7 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.conditions import Condition
 from softhat.frontends.rasp.converting import case_pairs, to_categories
+from softhat.frontends.rasp.one_by_one import MOST_POSITIONS, one_by_one
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.points import coded, is_always_there, point_bit
 from softhat.frontends.rasp.resolving import (
@@ -69,8 +70,13 @@ def width(shop: Workshop, condition: Condition) -> Known:
         case AtCode():
             if not _is_single(looked):
                 plainer = without_codes(condition)
+                if plainer == condition and shop.longest <= MOST_POSITIONS:
+                    plainer = one_by_one(shop, condition)
                 if plainer == condition:
-                    raise shop.fault("how many positions have my count: only masks can be counted")
+                    raise shop.fault(
+                        "how many positions have my count: masks are counted, and codes in "
+                        f"sequences up to {MOST_POSITIONS}"
+                    )
                 return width(shop, plainer)
             there = shop.draft.add(_at(shop, looked, TRUE), f"{shop.name}: found")
             return shop.categories([(1, there), (0, ~there)], True)

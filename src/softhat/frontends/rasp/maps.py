@@ -14,11 +14,12 @@ from softhat.frontends.rasp.changes import changing, fitted_line
 from softhat.frontends.rasp.converting import (
     always_defined,
     case_pairs,
+    line_of,
     quantity_of,
     to_categories,
     union,
 )
-from softhat.frontends.rasp.means import is_positive, mapped_mean
+from softhat.frontends.rasp.means import is_positive, mapped_mean, mapped_quotient
 from softhat.frontends.rasp.operations import Between, LinearMap, Negate, Value, With
 from softhat.frontends.rasp.places import places_of, tried
 from softhat.frontends.rasp.values import (
@@ -42,6 +43,9 @@ from softhat.frontends.rasp.workshop import (
 )
 from softhat.program.literals import FALSE, TRUE, Literal
 
+MOST_PAIRS = 2_000
+"""Entries of a table of two numbers that are sums or means of counts: each is a comparison with a
+threshold of its own, and larger tables are certified for no length."""
 COMPARISONS = ("<", "<=", "==", "!=", ">=", ">")
 _LINEAR = tuple(map(Between, ("+", "-", *COMPARISONS)))
 """Operators on two numbers that are comparisons of linear forms, or one."""
@@ -132,9 +136,23 @@ def _mapped_case(
     try:
         return changing(shop, f, case)
     except ChangesOftenError:
-        if case.mean is None or not is_positive(case.mean):
+        if not case.is_ratio:
             raise
+        if case.mean is None or not is_positive(case.mean):
+            return mapped_quotient(shop, f, case)
         return mapped_mean(shop, f, case.mean, case.when)
+
+
+def by_value(shop: Workshop, known: Known) -> Categories:
+    """One bit for each value, of numbers that are sums or means of counts too."""
+    if not isinstance(known, Quantity) or known.affine is not None:
+        return to_categories(shop, known)
+    pairs = [pair for case in known.cases for pair in _mapped_case(shop, _itself, case)]
+    return shop.categories(pairs, always_defined(shop, known))
+
+
+def _itself(value: Value) -> Value:
+    return value
 
 
 def _answers(shop: Workshop, x: Quantity, holds: Callable[[QuotientCase], Literal]) -> Categories:
@@ -173,11 +191,48 @@ def joined(shop: Workshop, f: Callable[[Value, Value], Value], x: Known, y: Know
     if isinstance(y, Categories) and len(y.values) <= MOST_CHANGES:
         return _by_category(shop, lambda v, u: f(u, v), y, x, f, first=False)
     if structured:
-        return _arithmetic(shop, f, quantity_of(shop, x), quantity_of(shop, y))
+        result = _arithmetic(shop, f, quantity_of(shop, x), quantity_of(shop, y))
+        if result is not None:
+            return result
+    return _of_numbers(shop, f, x, y)
+
+
+def _of_numbers(shop: Workshop, f: Callable[[Value, Value], Value], x: Known, y: Known) -> Known:
+    """A function of two numbers that is not known to be linear: case by case, since in some of
+    them both may depend on the position and the length alone; else by a table of their values."""
+    x, y = _by_lines(shop, x), _by_lines(shop, y)
+    if isinstance(x, Quantity) and isinstance(y, Quantity):
+        count = len(x.cases) * len(y.cases)
+        if 1 < count <= MOST_CASES and not any(case.is_ratio for case in (*x.cases, *y.cases)):
+            pairs = [
+                (when, joined(shop, f, _alone(one), _alone(other)))
+                for when, one, other in case_pairs(shop, x, y)
+            ]
+            return chosen(shop, pairs)
+    try:
+        one, other = by_value(shop, x), by_value(shop, y)
+        size = f"{len(one.values):,} by {len(other.values):,}"
+        if len(one.values) * len(other.values) <= MOST_PAIRS:
+            return _table(shop, f, one, other)
+    except ChangesOftenError:
+        size = f"over {MOST_CHANGES}"
     raise shop.fault(
-        "a function of two numbers that are sums or means of counts: only + - and comparisons of "
-        "them are linear; make one of them categorical"
+        f"a function of two numbers that are sums or means of counts and have {size} values for "
+        f"sequences up to {shop.longest:,}: only + - and comparisons of them are linear, and a "
+        f"table has {MOST_PAIRS:,} entries at most; map one to fewer values, or compile to a "
+        "shorter max_length"
     )
+
+
+def _by_lines(shop: Workshop, known: Known) -> Known:
+    """A function of a category and the position, as a line for each category if it is one."""
+    lines = line_of(shop, known) if isinstance(known, Joint) else None
+    return known if lines is None else lines
+
+
+def _alone(case: QuotientCase) -> Quantity:
+    """The number of a case as if it held everywhere."""
+    return Quantity((case.where(TRUE),))
 
 
 def _table(
@@ -264,7 +319,7 @@ def chosen(shop: Workshop, guarded: list[tuple[Literal, Known]]) -> Known:
         return Counted(counts[0].parts, tuple(_tables(shop, guarded)), None)
     if all(isinstance(known, Categories) for _, known in guarded):
         return union(shop, guarded)
-    if any(isinstance(known, Joint) for _, known in guarded):
+    if any(isinstance(known, Joint | Placed) for _, known in guarded):
         return union(shop, [(bit, to_categories(shop, known)) for bit, known in guarded])
     if all(
         not isinstance(known, Categories) or all(map(is_number, known.values))
@@ -291,8 +346,8 @@ def _tables(
 
 def _arithmetic(
     shop: Workshop, f: Callable[[Value, Value], Value], x: Quantity, y: Quantity
-) -> Known:
-    """x ± y and comparisons, case by case."""
+) -> Known | None:
+    """x ± y and comparisons, case by case; None for what is not linear."""
     if len(x.cases) * len(y.cases) > MOST_CASES:
         raise shop.fault(
             f"more than {MOST_CASES} cases of sums of counts: compare them earlier, in parts"
@@ -307,10 +362,7 @@ def _arithmetic(
         case Between(sign) if sign in COMPARISONS:
             first, second = Fraction(1), Fraction(-1)
         case _:
-            raise shop.fault(
-                f"{f} of two numbers that are sums or means of counts is not linear: make one of "
-                "them categorical"
-            )
+            return None
     cases = []
     for when, one, other in case_pairs(shop, x, y):
         if other.below.is_constant and other.above.is_constant:
@@ -329,8 +381,8 @@ def _arithmetic(
             above = one.above.times(first / one.below.constant)
             above = above.plus(other.above, second / other.below.constant)
             cases.append(QuotientCase(when, above))
-        else:
-            raise shop.fault("means over different selections cannot be added or compared")
+        else:  # means over different selections
+            return None
     result = Quantity(tuple(cases))
     if sign == "+":
         return result

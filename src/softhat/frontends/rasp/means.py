@@ -1,7 +1,9 @@
 """A function of a mean that changes its value often: by the sum and the number behind the mean.
 
 Both are counts, and the binary digits of a count are decoded exactly by steps. The function is a
-table of the digits of both, with at most N²/2 rows for the share of a token.
+table of the digits of both, with at most N²/2 rows for the share of a token. Where no head returns
+the mean, because it is over several masks or has terms below 0, sum and number are compared with
+each of their values, and the function is a table of these.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ from math import lcm
 
 import numpy as np
 
-from softhat.frontends.rasp.changes import digit_table, plain
+from softhat.frontends.rasp.changes import changing, digit_table, plain
 from softhat.frontends.rasp.cubes import cubes_of
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.values import SelectedMean, tagged
+from softhat.frontends.rasp.values import CountForm, QuotientCase, SelectedMean, exact, tagged
 from softhat.frontends.rasp.workshop import MOST_ENTRIES, Workshop
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import Selector, Width
-from softhat.program.literals import FALSE, Literal
+from softhat.program.literals import FALSE, TRUE, Literal
 
 
 def mapped_mean(
@@ -58,6 +60,28 @@ def mapped_mean(
         (value_of[label], shop.both(when, digit_table(shop, digits, cubes)))
         for label, cubes in rows.items()
     ]
+
+
+def mapped_quotient(
+    shop: Workshop, f: Callable[[Value], Value], case: QuotientCase
+) -> list[tuple[Value, Literal]]:
+    """The values of f on a ratio of two sums of counts, each with the bit that says so."""
+    sums, numbers = (_values_of(shop, form) for form in (case.above, case.below))
+    rows: dict[object, tuple[Value, list[Literal]]] = {}
+    for number, is_number in numbers:
+        if number < 1:
+            continue
+        for added, is_sum in sums:
+            result = _tried(shop, f, added / number)
+            rows.setdefault(tagged(result), (result, []))[1].append(shop.both(is_number, is_sum))
+    return [(value, shop.both(case.when, shop.either(row))) for value, row in rows.values()]
+
+
+def _values_of(shop: Workshop, form: CountForm) -> list[tuple[Fraction, Literal]]:
+    """The values of a sum of counts, each with the bit that says so."""
+    pairs = changing(shop, lambda value: value, QuotientCase(TRUE, form))
+    few = shop.categories(pairs, True)
+    return [(exact(v), bit) for v, bit in zip(few.values, few.bits, strict=True)]
 
 
 def _digits(shop: Workshop, count: int, size: int, most: int) -> list[Literal]:

@@ -14,6 +14,7 @@ from typing import Any
 from typing import Literal as Choice
 
 from softhat.frontends.rasp.converting import line_of, to_categories
+from softhat.frontends.rasp.maps import by_value
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
     Categories,
@@ -24,7 +25,7 @@ from softhat.frontends.rasp.values import (
     Quantity,
     QuotientCase,
 )
-from softhat.frontends.rasp.workshop import Workshop
+from softhat.frontends.rasp.workshop import MOST_CHANGES, ChangesOftenError, Workshop
 from softhat.program.heads import Average, MatchMean, Range
 from softhat.program.literals import TRUE, Literal
 from softhat.program.signals import Number
@@ -157,8 +158,21 @@ def output(shop: Workshop, known: Known, numerical: bool) -> tuple[Decoder, Deco
             return _quantity(shop, known.quantity, asked), asked
         return _digits(shop, known, asked), asked
     if isinstance(known, Quantity):
-        return _quantity(shop, known, asked), asked
+        if all(case.mean is not None or not case.is_ratio for case in known.cases):
+            return _quantity(shop, known, asked), asked
+        known = _values_of_means(shop, known)
     return _categories(shop, known, asked), asked
+
+
+def _values_of_means(shop: Workshop, known: Quantity) -> Categories:
+    """Means over several masks, which no head returns, by their values."""
+    try:
+        return by_value(shop, known)
+    except ChangesOftenError:
+        raise shop.fault(
+            f"a mean over several masks with over {MOST_CHANGES} sums or numbers is no output: "
+            "compare it instead, or compile to a shorter max_length"
+        ) from None
 
 
 def _categories(shop: Workshop, known: Categories, asked: DecoderOutputs) -> Decoder:
@@ -243,8 +257,7 @@ def _ratio(
 ) -> NumberCase:
     """A mean, as its head returns it."""
     mean = case.mean
-    if mean is None:
-        raise shop.fault("a mean over several masks cannot be an output: compare it instead")
+    assert mean is not None  # the others are given by their values
     scale = lcm(*(a.denominator for a in mean.terms.values()))
     terms = tuple(sorted((int(a * scale), signal) for signal, a in mean.terms.items()))
     signal = shop.draft.add(MatchMean(mean.selector, terms), f"{shop.name}: mean").signal

@@ -11,10 +11,18 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from softhat.frontends.rasp.conditions import Everything, Pointer
+from softhat.frontends.rasp.everywhere import same_everywhere
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.places import column, occurring, pointer_digits, words_of_places
-from softhat.frontends.rasp.values import CountForm, Placed
+from softhat.frontends.rasp.places import (
+    column,
+    occurring,
+    places_of,
+    pointer_digits,
+    words_of_places,
+)
+from softhat.frontends.rasp.values import CountForm, Known, Placed, Quantity
 from softhat.frontends.rasp.workshop import Workshop
+from softhat.program.literals import FALSE, TRUE, Literal
 
 MOST_TRIES = 20_000_000
 """Pairs of values on which a predicate is tried."""
@@ -59,6 +67,52 @@ def pointed(
     last = shop.longest if length else at if position else 1
     digits, defined = pointer_digits(shop, target, position, length)
     return Pointer(digits, defined, bool(((target > 0) & (target <= last)).all()))
+
+
+def pointed_by_cases(
+    shop: Workshop,
+    keys: Known,
+    queries: Known,
+    predicate: Callable[[Value, Value], bool],
+    sign: str | None,
+) -> Pointer | None:
+    """The pointer of places that differ by cases, each a pointer of its own. A case of the keys
+    must hold of the whole word, so that the query knows it."""
+    asked = [(k, q) for k in _by_cases(shop, keys) for q in _by_cases(shop, queries)]
+    if len(asked) < 2 or not all(same_everywhere(shop.draft, key[0]) for key, _ in asked):
+        return None
+    digits: list[list[Literal]] = [[] for _ in range(shop.longest.bit_length())]
+    defined: list[Literal] = []
+    always: list[Literal] = []
+    for (when, key), (other, query) in asked:
+        both = shop.both(when, other)
+        point = None if both == FALSE else pointed(shop, key, query, predicate, sign)
+        if both == FALSE or isinstance(point, Everything):
+            continue
+        if point is None:
+            return None
+        for mine, digit in zip(digits, point.digits, strict=True):
+            mine.append(shop.both(both, digit))
+        defined.append(shop.both(both, point.defined))
+        always += [both] if point.always else []
+    is_there = shop.either(always) == TRUE
+    return Pointer(tuple(map(shop.either, digits)), shop.either(defined), is_there)
+
+
+def _by_cases(shop: Workshop, known: Known) -> list[tuple[Literal, CountForm | Placed]]:
+    """What depends on position and length alone in each of its cases, and when; nothing if a case
+    is of another kind, or the number may be undefined."""
+    place = places_of(known)
+    if place is not None:
+        return [(TRUE, place)]
+    if not isinstance(known, Quantity) or shop.either(c.when for c in known.cases) != TRUE:
+        return []
+    cases: list[tuple[Literal, CountForm | Placed]] = []
+    for case in known.cases:
+        if not case.above.is_affine or not case.below.is_constant:
+            return []
+        cases.append((case.when, case.above.times(1 / case.below.constant)))
+    return cases
 
 
 def _targets(

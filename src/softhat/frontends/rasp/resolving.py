@@ -24,6 +24,7 @@ from softhat.frontends.rasp.conditions import (
     Some,
     conjuncts,
 )
+from softhat.frontends.rasp.one_by_one import MOST_POSITIONS, MixedError, one_by_one
 from softhat.frontends.rasp.values import CountForm, Order
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.program.heads import Mask, Selector
@@ -103,7 +104,20 @@ Looked = Masked | AtPoint | AtCode
 
 
 def resolved(shop: Workshop, condition: Condition) -> Looked:
-    """How attention can follow a condition."""
+    """How attention can follow a condition: in short sequences position by position, if in no
+    other way."""
+    try:
+        return _resolved(shop, condition)
+    except MixedError as error:
+        if shop.longest > MOST_POSITIONS:
+            raise shop.fault(
+                f"{error}; it is compiled position by position for a max_length of "
+                f"{MOST_POSITIONS}, and this one is {shop.longest:,}"
+            ) from None
+    return _masked(shop, one_by_one(shop, condition))
+
+
+def _resolved(shop: Workshop, condition: Condition) -> Looked:
     parts = [
         part if isinstance(part, Code) else without_codes(part) for part in conjuncts(condition)
     ]
@@ -115,8 +129,11 @@ def resolved(shop: Workshop, condition: Condition) -> Looked:
     if points:
         rest = [part for part in parts if part not in points]
         pairs = tuple(part for part in rest if isinstance(part, ClassPairs))
-        if len(points) > 1 or len(pairs) < len(rest):
-            raise shop.fault("one position and another condition on positions: use one of them")
+        more = [*points[1:], *(part for part in rest if not isinstance(part, ClassPairs))]
+        if more:
+            if shop.longest > MOST_POSITIONS:
+                raise MixedError("one position and another condition on positions")
+            pairs = (*pairs, *(_pairs_alone(shop, part) for part in more))
         point = points[0]
         if isinstance(point, Point | Pointer):
             return AtPoint(point.form if isinstance(point, Point) else point, pairs)
@@ -165,7 +182,7 @@ def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
             case Everything(True):
                 continue
             case _:
-                raise shop.fault("an equality of counts goes only with equalities and masks")
+                raise MixedError("an equality of counts goes with equalities and masks")
     order = next((code.order for code in codes if code.order is not None), None)
     if shop.causal:
         high = 0 if high is None else min(0, high)
@@ -173,7 +190,7 @@ def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
         (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
     }  # fmt: skip
     if (low, high) not in masks:
-        raise shop.fault("no mask has this condition on positions: only j < i and so on")
+        raise MixedError("an equality of counts within a window of distances, which is no mask")
     return AtCode(tuple(keys), tuple(queries), masks[low, high], order, tuple(pairs))
 
 
@@ -181,7 +198,7 @@ def _pair_digits(shop: Workshop, pairs: ClassPairs) -> tuple[list[Literal], list
     """Numbers of the classes, in binary, the same on both sides."""
     for k, query in enumerate(pairs.queries):
         if not all(shop.exclude(query, other) for other in pairs.queries[:k]):
-            raise shop.fault("an equality of counts with a predicate that is no equality")
+            raise MixedError("an equality of counts with a predicate that is no equality")
     numbered = list(enumerate(zip(pairs.keys, pairs.queries, strict=True), start=1))
     count = len(numbered).bit_length()
     keys = [shop.either(k for n, (k, _) in numbered if n >> b & 1) for b in range(count)]
@@ -190,6 +207,16 @@ def _pair_digits(shop: Workshop, pairs: ClassPairs) -> tuple[list[Literal], list
     keys += [shop.either(pairs.keys), TRUE]
     queries += [TRUE, shop.either(pairs.queries)]
     return keys, queries
+
+
+def _pairs_alone(shop: Workshop, condition: Condition) -> ClassPairs:
+    """The condition by classes of keys and nothing else."""
+    condition = one_by_one(shop, condition, distances=True)
+    leaves = [leaf for leaf in _leaves(condition) if isinstance(leaf, ClassPairs)]
+    classes = _key_classes(shop, list(dict.fromkeys(leaves)))
+    everywhere = DistanceWindow(None, None)
+    queries = [_query(shop, condition, chosen, everywhere) for _, chosen, _ in classes]
+    return ClassPairs(tuple(key for key, _, _ in classes), tuple(queries))
 
 
 # Masks
@@ -288,9 +315,9 @@ def _query(
         case Opposite(inner):
             return ~_query(shop, inner, chosen, cell)
         case _:
-            raise shop.fault(
+            raise MixedError(
                 "a position that depends on i, or an equality of counts, goes with other "
-                "conditions only by `and`"
+                "conditions by `and`"
             )
 
 

@@ -26,6 +26,10 @@ from softhat.program.literals import TRUE, Literal
 Predicate = Callable[[Value, Value], bool]
 
 
+class NoMaskError(RaspError):
+    """A comparison of positions that is neither a mask, a window nor one position."""
+
+
 def select_positions(
     shop: Workshop, keys: Known, queries: Known, predicate: Predicate, sign: str | None
 ) -> Condition | None:
@@ -43,7 +47,7 @@ def select_positions(
     if sign is not None:
         try:
             return _compared_positions(shop, key, query, sign)
-        except RaspError:
+        except NoMaskError:
             if (point := pointed(shop, key, query, predicate, sign)) is None:
                 raise
             return point
@@ -74,17 +78,17 @@ def _compared_positions(shop: Workshop, key: CountForm, query: CountForm, sign: 
                 distance,
             )
             if form.scale != 1:
-                raise shop.fault("it asks for positions that are fractions for some i and n")
+                raise NoMaskError("it asks for positions that are fractions for some i and n")
             point = Point(form)
         if sign == "==":
             return point
         if isinstance(point, Distance) and point.low is not None:
             return Some((Distance(None, point.low - 1), Distance(point.low + 1, None)))
-        raise shop.fault("it selects all positions but one that depends on the length")
+        raise NoMaskError("it selects all positions but one that depends on the length")
     if not alike:
-        raise shop.fault(
-            "it compares positions in a way that no mask can: compare indices with indices plus a "
-            "constant"
+        raise NoMaskError(
+            "it compares positions in a way that no mask can; indices are compared with indices "
+            "plus a constant"
         )
     up = key.position > 0
     less = sign in ("<", "<=")

@@ -21,12 +21,17 @@ from softhat.frontends.rasp.conditions import (
     Some,
 )
 from softhat.frontends.rasp.converting import quantity_of, to_categories
-from softhat.frontends.rasp.maps import COMPARISONS
+from softhat.frontends.rasp.maps import COMPARISONS, by_value
 from softhat.frontends.rasp.operations import Comparison, Value
 from softhat.frontends.rasp.places import categories_at
-from softhat.frontends.rasp.pointing import MOST_TRIES
+from softhat.frontends.rasp.pointing import MOST_TRIES, pointed_by_cases
 from softhat.frontends.rasp.select_pairs import asks_for_one, select_pairs
-from softhat.frontends.rasp.select_positions import Predicate, holds, select_positions
+from softhat.frontends.rasp.select_positions import (
+    NoMaskError,
+    Predicate,
+    holds,
+    select_positions,
+)
 from softhat.frontends.rasp.values import (
     Categories,
     Counted,
@@ -39,7 +44,7 @@ from softhat.frontends.rasp.values import (
     QuotientCase,
     tagged,
 )
-from softhat.frontends.rasp.workshop import RaisesError, Workshop
+from softhat.frontends.rasp.workshop import ChangesOftenError, RaisesError, Workshop
 from softhat.program.literals import FALSE, TRUE, Literal
 
 MOST_CLASSES = 64
@@ -52,7 +57,14 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         if predicate in (Comparison.TRUE, Comparison.FALSE):
             return Everything(predicate is Comparison.TRUE)
     sign = predicate.value if isinstance(predicate, Comparison) else None
-    condition = select_positions(shop, keys, queries, predicate, sign)
+    try:
+        condition = select_positions(shop, keys, queries, predicate, sign)
+    except NoMaskError as error:
+        condition = _few_classes(shop, keys, queries, predicate)
+        if condition is None:
+            raise shop.fault(f"{error}{_LIMIT}") from None
+    if condition is None:
+        condition = pointed_by_cases(shop, keys, queries, predicate, sign)
     if condition is None and sign == "==" and _tells_positions(keys):
         condition = _codes(shop, keys, queries, predicate)
     if condition is None:
@@ -61,12 +73,32 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         condition = _compared(shop, keys, queries, sign)
     if condition is None and isinstance(keys, Joint) and isinstance(queries, Joint):
         condition = select_pairs(shop, keys, queries, predicate)
+    if condition is None:
+        condition = _few_classes(shop, keys, queries, predicate)
     if condition is not None:
         return condition
     raise shop.fault(
         "its predicate relates too many values, and neither as an order or equality of positions "
-        "and counts that attention can compute: compare tokens, or one count or position with one"
+        f"and counts that attention can compute{_LIMIT}; compare tokens, or one count or position "
+        "with one"
     )
+
+
+_LIMIT = (
+    f"; of other predicates {MOST_CLASSES} values of the keys that it tells apart are the most: "
+    "map them to fewer values, or compile to a shorter max_length"
+)
+
+
+def _few_classes(
+    shop: Workshop, keys: Known, queries: Known, predicate: Predicate
+) -> Condition | None:
+    """Classes of the values of both sides, whatever these are made of; None if they are many."""
+    try:
+        few = by_value(shop, keys), by_value(shop, queries)
+    except ChangesOftenError:
+        return None
+    return _classes(shop, *few, predicate)
 
 
 def _tells_positions(keys: Known) -> bool:
