@@ -84,6 +84,7 @@ def _language(given: inputs.Given) -> dict[str, bool | int | str | None]:
     return {
         "empty_word": given.has_empty_word,
         "states": given.states,
+        "star_free_level": given.level,
         "least_depth": given.least_depth,
     }
 
@@ -95,6 +96,7 @@ def _language_facts(given: inputs.Given) -> list[tuple[str, str]]:
     return [
         ("automaton", f"{given.states} states"),
         ("empty word", belongs),
+        ("star-free level", str(given.level)),
         ("least depth", str(given.least_depth)),
     ]
 

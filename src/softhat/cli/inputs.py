@@ -64,6 +64,8 @@ DaskOption = Annotated[
 WordArgument = Annotated[str, typer.Argument(metavar="WORD", help="One word.")]
 
 
+NOT_STAR_FREE = "none: it counts modulo a number"
+"""The level of a language that is not star-free."""
 ZOO = "zoo:"
 """Before the name of an entry of the zoo."""
 RASP = re.compile(
@@ -88,6 +90,8 @@ class Given:
     """Where an entry of the zoo is read off."""
     least_depth: str | None = None
     """Of a regular language: what is known of it."""
+    level: str | None = None
+    """Of a regular language: where it stands in the star-free hierarchies."""
 
 
 def read_formula(
@@ -193,15 +197,21 @@ def _read_marked(mark: str, source: str, alphabet: Collection[str] | None, modul
     if mark == "program:":
         return Given(*_read_program(source, alphabet))
     from softhat.frontends.regular.least_depth import least_depth
+    from softhat.frontends.regular.levels import level_text
     from softhat.frontends.regular.translate import language_of
+    from softhat.logic.fragments import describe
 
     language = language_of(read_automaton(mark, source, alphabet), modular)
+    described = describe(language.formula)
     return Given(
         language.formula,
         language.alphabet,
         language.has_empty_word,
         len(language.dfa.step),
         least_depth=least_depth(language.dfa).text,
+        level=NOT_STAR_FREE
+        if described.has_mod
+        else level_text(language.dfa, described.temporal_depth),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from softhat.cli.inputs import read_automaton
+from softhat.cli.inputs import NOT_STAR_FREE, read_automaton
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 
@@ -92,11 +92,20 @@ def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> 
     """`softhat check` of a regular language: how it is computed, and the least depth known."""
     from softhat.frontends.regular.dfa import minimal
     from softhat.frontends.regular.least_depth import attained, least_depth
+    from softhat.frontends.regular.levels import level_text
+    from softhat.logic.fragments import describe
     from softhat.models.loop_model import LoopModel
+    from softhat.models.value_model import ValueModel
 
     dfa, depth, text, longest = _read(argument, alphabet, None)
     least = minimal(dfa)
     model = _model(least, depth, text, longest, "unbounded")
+    known = least_depth(least)
+    deep = None
+    if not isinstance(model, ValueModel):
+        described = describe(next(iter(model.formulas.values())))
+        deep = min(described.temporal_depth, model.size.layers)
+    level = NOT_STAR_FREE if known.least is None else level_text(least, deep)
     facts = {
         **depth_texts(argument, model),
         "alphabet": " ".join(least.alphabet),
@@ -107,9 +116,10 @@ def check_language(argument: str, alphabet: list[str] | None, as_json: bool) -> 
         "layers": f"{model.size.layers}, run ⌈log₂ n⌉ times"
         if isinstance(model, LoopModel)
         else str(model.size.layers),
-        "least depth": attained(least_depth(least), len(model.transformer.layers)),
+        "star-free level": level,
+        "least depth": attained(known, len(model.transformer.layers)),
     }
     if as_json:
-        print_json({name.replace(" ", "_"): fact for name, fact in facts.items()})
+        print_json({re.sub("[ -]", "_", name): fact for name, fact in facts.items()})
     else:
         print_facts(list(facts.items()))

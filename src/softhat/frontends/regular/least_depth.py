@@ -8,7 +8,9 @@ to the first position that decides. If two words end in the same type of depth k
 and the other does not, then no formula of depth k defines the language, whatever its size: it is
 at least k + 1 (Etessami and Wilke; Thérien and Wilke; for attention Yang, Chiang and Angluin 2024).
 If there are none, a formula of depth k does, because it can say what type a position has. The types
-of a depth are a finite automaton, so that a search decides it, while they are few.
+of a depth are a finite automaton, so that a search decides it, while they are few. Where they are
+many, words over two of the letters are searched, and equations of the syntactic monoid (`levels`)
+say whether depth 1 could be enough.
 
 Counting, positions modulo m and heads that read several positions back (`Shift`: `Y Y f` in one
 layer) are outside of this, and may do with fewer layers.
@@ -18,14 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 from softhat.frontends.regular.dfa import DFA
+from softhat.frontends.regular.levels import levels
 from softhat.frontends.regular.monoid import find_counter
 from softhat.io.errors import SofthatError
 
 MOST_TYPES = 60_000
 """Pairs of a state and a type that are looked at for one depth."""
 DEEPEST = 4
+MOST_PAIRS = 10
+"""Of letters whose words are searched alone."""
+MOST_OF_PAIR = 10_000
+"""Of a state and a type, for words over two letters."""
 Word = tuple[str, ...]
 
 
@@ -54,13 +62,36 @@ def least_depth(dfa: DFA) -> LeastDepth:
             f"no formula without counting defines it: it counts modulo {counter.period}",
         )  # fmt: skip
     words: tuple[Word, Word] | None = None
-    for depth in range(DEEPEST + 1):
-        reason = _same_type(dfa, depth)
+    depth, is_exact = 0, False
+    while depth <= DEEPEST:
+        reason = _same_type(dfa, depth, MOST_TYPES)
         if reason is None or isinstance(reason, str):
             is_exact = reason is None
-            return LeastDepth(depth, is_exact, words, _text(depth, is_exact, words))
-        words = reason
-    return LeastDepth(DEEPEST + 1, False, words, _text(DEEPEST + 1, False, words))
+            break
+        words, depth = reason, depth + 1
+    if not is_exact:
+        depth, words = _deeper(dfa, depth, words)
+    return LeastDepth(depth, is_exact, words, _text(depth, is_exact, words))
+
+
+def _deeper(
+    dfa: DFA, depth: int, words: tuple[Word, Word] | None
+) -> tuple[int, tuple[Word, Word] | None]:
+    """A better bound than `depth`, if words over two letters or the monoid's equations give one.
+
+    A position of such a word has the same type whatever the other letters are.
+    """
+    for pair in islice(combinations(range(len(dfa.alphabet)), 2), MOST_PAIRS):
+        step = tuple(tuple(row[k] for k in pair) for row in dfa.step)
+        part = DFA(tuple(dfa.alphabet[k] for k in pair), dfa.start, dfa.accepting, step)
+        while depth <= DEEPEST:
+            reason = _same_type(part, depth, MOST_OF_PAIR)
+            if reason is None or isinstance(reason, str):
+                break
+            words, depth = reason, depth + 1
+    if depth < 2 and (known := levels(dfa)) is not None and known.least_depth > depth:
+        return known.least_depth, None
+    return depth, words
 
 
 def attained(known: LeastDepth, layers: int) -> str:
@@ -78,7 +109,7 @@ def attained(known: LeastDepth, layers: int) -> str:
 def _text(depth: int, is_exact: bool, words: tuple[Word, Word] | None) -> str:
     bound = f"{depth}" if is_exact else f"at least {depth}"
     if words is None:
-        return bound
+        return bound if depth < 2 else f"{bound}: it is not FO² with < and the next position"
     apart = " and ".join(" ".join(word[:20]) + (" …" if len(word) > 20 else "") for word in words)
     return f"{bound}: depth {depth - 1} cannot tell {apart} apart"
 
@@ -105,7 +136,7 @@ class _Types:
         return tuple(orders), kind
 
 
-def _same_type(dfa: DFA, depth: int) -> tuple[Word, Word] | str | None:
+def _same_type(dfa: DFA, depth: int, most: int) -> tuple[Word, Word] | str | None:
     """Two words of one type, of which one belongs; None if there are none, "many" if the search
     passes its limit."""
     types = _Types(depth)
@@ -125,7 +156,7 @@ def _same_type(dfa: DFA, depth: int) -> tuple[Word, Word] | str | None:
                 return known[1], word
             after = (to, False, orders)
             if after not in words:
-                if len(words) >= MOST_TYPES:
+                if len(words) >= most:
                     return "many"
                 words[after] = word
                 queue.append(after)
