@@ -118,6 +118,22 @@ def test_long_words_have_maps(page: Any, address: str) -> None:
     assert page.inner_text(".card .reading").startswith("b at 512 gives a at 1 98.")
 
 
+def test_no_name_beside_a_long_map_is_cut(page: Any, address: str) -> None:
+    """No ink of a name touches the canvas's edge: neither the last column's nor the first row's."""
+    open_maps(page, at(address, "H (b -> O a)", "ab" * 150, a="a b"))
+    assert "a column shows the largest share among 5 positions" in page.inner_text("#markers")
+    touching = page.evaluate(
+        """() => [...document.querySelectorAll('.card canvas')].map(c => {
+          const pen = c.getContext("2d");
+          const edge = Number(c.dataset.edge) * (window.devicePixelRatio || 1);
+          const inked = (...box) =>
+            pen.getImageData(...box).data.some((value, k) => k % 4 === 3 && value > 60);
+          return inked(c.width - 1, c.height - edge + 3, 1, edge - 4) || inked(0, 0, edge - 3, 1);
+        })"""
+    )
+    assert touching and not any(touching)
+
+
 def test_maps_follow_the_window(page: Any, address: str) -> None:
     open_maps(page, at(address, "!c S a", "abcabb", a="abc"))
     page.set_viewport_size({"width": 1000, "height": 800})

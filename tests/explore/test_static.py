@@ -11,6 +11,7 @@ import pytest
 from softhat.explore import assets, names, static
 from softhat.io.errors import SofthatError
 from softhat.io.files import write_folder
+from tests.cli.run import softhat
 from tests.explore.browser import chromium, needs_browser, ready
 
 
@@ -79,3 +80,16 @@ def test_it_opens_from_the_file_system_and_answers(folder: Path) -> None:
         assert {url.partition(":")[0] for url in asked} <= {"file", "data"}
         assert errors == []
         context.close()
+
+
+def test_without_a_terminal_the_command_says_what_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = {"formula": names.offers()["formula"][:2]}
+    for module in (names, static, assets):
+        monkeypatch.setattr(module, "offers", lambda: few)
+    done = softhat("explore", "--static", str(tmp_path / "page"))
+    assert done.code == 0, done.err
+    first, last = done.out.splitlines()
+    assert first == "compiling 2 inputs: this takes a minute or two"
+    assert last.startswith("2 inputs written to ")

@@ -18,7 +18,7 @@ def test_it_says_what_is_proved_and_how_far(attention: Attention) -> None:
     text = explain(c)
     assert "of every word of every length" in text
     for head in c.heads:
-        assert f"of kind {head.kind}: it {NAMES[head.kind]}" in text
+        assert f"of kind {head.kind}: " in text and f" {NAMES[head.kind]}" in text
     for dtype, length in c.max_length.items():
         said = f"{length:,} positions" if length and length < 2**53 else "2^53 positions"
         assert f"In {dtype} " in text and (said in text or not length)
@@ -47,3 +47,24 @@ def test_a_program_is_proved_to_its_length() -> None:
     text = explain(model.certificate)
     assert "every word of length up to 9" in text or "Numbers are within" in text
     assert f"within {model.certificate.error:.3g} of the program's in float32" in text
+
+
+def test_no_sentence_is_said_twice() -> None:
+    """However many outputs there are: of one program, or of several formulas."""
+    sort = softhat.compile(
+        rasp.lib.make_sort_unique(rasp.tokens, rasp.tokens), "abcdefgh", max_length=5
+    )
+    assert len(sort.transformer.outputs) == 8
+    read = rasp.Aggregate(
+        rasp.Select(rasp.indices, rasp.indices, lambda k, q: k == q - 1), rasp.tokens, default="a"
+    )
+    previous = softhat.compile(read, alphabet="abcdefgh", max_length=9)
+    formulas = softhat.compile({"one": "a S b", "two": "Y a", "three": "O b"}, alphabet="ab")
+    for model in (sort, previous, formulas):
+        lines = explain(model.certificate).splitlines()
+        assert sum("same Boolean function" in line for line in lines) == 1
+        assert len(set(lines)) == len(lines)
+    shown = explain(sort.certificate).splitlines()[0]
+    assert "and 2 more is the same" in shown and "is h" not in shown
+    assert "\n- \"is 'b'\" is aggregate: b at i-1\n" in explain(previous.certificate)
+    assert "\n- 'one' is a S b\n- 'two' is Y a\n- 'three' is O b\n" in explain(formulas.certificate)

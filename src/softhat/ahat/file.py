@@ -15,7 +15,7 @@ from typing import Any
 
 from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.io.errors import SofthatError
-from softhat.io.files import exists, is_file, parse_json, read_text, write_file
+from softhat.io.files import as_path, exists, is_file, parse_json, read_text, write_file
 from softhat.numbers import positions, rationals
 from softhat.numbers.positions import Feature, Named
 from softhat.numbers.rationals import kind
@@ -26,7 +26,7 @@ FORMAT = "softhat-ahat/1"
 
 def load(path: str | Path) -> AHAT:
     """Read an AHAT from its JSON file, or from the folder of a simulation of it."""
-    source = Path(path)
+    source = as_path(path)
     if is_file(source / "ahat.json"):
         source = source / "ahat.json"
     if not exists(source):

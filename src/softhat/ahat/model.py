@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.io.errors import SofthatError
+from softhat.io.options import several
 from softhat.logic.semantics import words
 from softhat.numbers.positions import Feature, longest
 from softhat.numerics.exact import Matrix as Matrix
@@ -134,7 +135,7 @@ class AHAT:
         if isinstance(word, str) and any(c.isspace() for c in word):
             parts: Sequence[str | Set[str]] = word.split()
         else:
-            parts = tuple(word)
+            parts = tuple(several("a word", word))
         if isinstance(word, str) and word in self.alphabet:
             parts = (word,)
         if not parts:

@@ -15,10 +15,14 @@ from softhat.circuits.score import score as compared
 from softhat.circuits.stock import circuit_of_folder, stock_network
 from softhat.export.kinds import STOCK
 from softhat.io.errors import SofthatError
-from softhat.io.files import is_file, read_json
+from softhat.io.files import as_path, is_file, read_json
+from softhat.io.options import shown, whole_number
 from softhat.models.folders import load
 from softhat.models.loop_model import LoopModel
 from softhat.runtime.answers import Answers
+
+MOST_WORDS = 1 << 20
+"""Of pairs that are searched for witnesses: they are held in memory."""
 
 
 def circuit(
@@ -32,6 +36,8 @@ def circuit(
     answer, found among `words` pairs drawn from `seed`; a node with one on which patching it
     changes an answer.
     """
+    whole_number("seed", seed)
+    whole_number("words", words, least=1, most=MOST_WORDS)
     if id is not None:
         if isinstance(model, Answers):
             raise SofthatError("id is the number of a model of a corpus: give the corpus's folder")
@@ -58,6 +64,8 @@ def score(
     be found by resampling: they count only with `constants`. With the `model` (or folder) that the
     circuit is of, also completeness and minimality, by ablation.
     """
+    if not isinstance(circuit, Circuit):
+        raise SofthatError(f"expected a circuit, as softhat.circuit gives it, not {shown(circuit)}")
     return compared(circuit, predicted, constants, None if model is None else network_of(model))
 
 
@@ -76,7 +84,7 @@ def _held(model: Answers | str | Path) -> Answers | Path:
         )
     if isinstance(model, Answers):
         return model
-    folder = Path(model)
+    folder = as_path(model)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
     if is_file(folder / "corpus.json"):

@@ -16,6 +16,7 @@ from softhat.circuits.exam.making import is_paper
 from softhat.circuits.exam.subject import read_subject
 from softhat.export import lens as _lens
 from softhat.export.lens import to_transformer_lens
+from softhat.io.files import as_path
 
 __all__ = ["load", "load_nnsight", "to_transformer_lens"]
 
@@ -47,9 +48,9 @@ def load_nnsight(folder: str | Path, id: int | str | None = None, dtype: Any = "
 def _place(folder: str | Path, id: int | str | None) -> Iterator[Path]:
     """The folder of a model, for a while."""
     if id is None:
-        yield Path(folder)
+        yield as_path(folder)
     elif isinstance(id, str) or is_paper(folder):
-        yield read_subject(Path(folder), str(id)).folder
+        yield read_subject(as_path(folder), str(id)).folder
     else:
         with extracted(folder, id) as place:
             yield place

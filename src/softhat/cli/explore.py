@@ -53,9 +53,13 @@ def command(
 
 
 def _write_static(folder: Path) -> None:
-    from softhat.explore.static import write_static
+    from softhat.explore.names import offers
+    from softhat.explore.static import check_static, write_static
     from softhat.io.work import progress
 
+    check_static(folder)
+    say(f"compiling {sum(map(len, offers().values()))} inputs: this takes a minute or two")
+    sys.stdout.flush()  # there may be no terminal, and so no bar
     with progress() as show:
         count = write_static(folder, show)
     say(f"{count} inputs written to {folder}: open {folder / 'index.html'}")

@@ -12,8 +12,11 @@ from softhat.explore.tapes import tape_page
 from softhat.explore.view import view_of
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.space_time import MOST_ROWS
+from softhat.io.errors import SofthatError
+from softhat.io.options import shown, whole_number
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
+from softhat.runtime.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,12 @@ def show(model: Any, word: Any, height: int = 760) -> Page:
 
     Of a machine and its input (or a run of it) it is the picture of the run in space and time.
     """
+    whole_number("height", height, least=1)
     if isinstance(model, Machine):
         run = word if isinstance(word, Run) else model.run(word, max_steps=MOST_ROWS)
         return Page(tape_page([(model.kind, model, run)]), height)
+    if not isinstance(model, Answers):
+        raise SofthatError(f"expected a model or a machine, not {shown(model)}")
     codes = model.encode(word)  # an unknown symbol is told here
     if isinstance(model, ValueModel):
         word = [model.transformer.symbols[code] for code in codes]

@@ -20,17 +20,23 @@ from softhat.explore.tapes import zoo_page
 from softhat.io.files import check_folder_writable, json_bytes, write_folder
 from softhat.io.work.progress import Show
 
+CONFIG = {"format": "softhat-catalogue/1", "softhat": __version__}
+
+
+def check_static(folder: str | Path) -> None:
+    """Refuse a folder that the page could not be written to."""
+    check_folder_writable(folder, CONFIG)
+
 
 def write_static(folder: str | Path, show: Show) -> int:
     """Write the page with its catalogue; how many inputs it has."""
-    config = {"format": "softhat-catalogue/1", "softhat": __version__}
-    check_folder_writable(folder, config)
+    check_static(folder)
     entries = catalogue(show)
     contents = {
         "index.html": catalogue_page(list(KINDS), entries, __version__).encode(),
         "machines.html": zoo_page("index.html").encode(),
         "catalogue.json": json.dumps(entries, allow_nan=False, separators=(",", ":")).encode(),
-        "config.json": json_bytes(config),
+        "config.json": json_bytes(CONFIG),
     }
     write_folder(folder, contents)
     return len(entries)

@@ -32,7 +32,8 @@ from softhat.export.native.labels import labels_of
 from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.io.errors import SofthatError, extra
-from softhat.io.files import is_file, read_json
+from softhat.io.files import as_path, is_file, read_json
+from softhat.io.options import whole_number
 from softhat.models.compiler import with_one_mask
 from softhat.models.folders import load as load_model
 from softhat.models.model import Model
@@ -52,7 +53,7 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
     output, or of each next token. Those of a model folder are its margins, as in
     `to_transformer_lens`, to which `context` belongs. `bridge.labels` is what `labels.json` says.
     """
-    folder = Path(folder)
+    folder = as_path(folder)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
     if is_file(folder / "corpus.json"):
@@ -77,7 +78,7 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
 def load_nnsight(folder: str | Path, dtype: Any = "float32") -> Any:
     """The same for nnsight: `with model.trace(tokens): …`; its modules are Hugging Face's own (of
     a model folder those of `softhat.to_torch`), its labels `model.labels`."""
-    folder = Path(folder)
+    folder = as_path(folder)
     if not folder.is_dir():
         raise SofthatError(f"no such folder: {folder}")
     with extra("nnsight", "lens"):
@@ -168,6 +169,7 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
     with extra("transformer-lens", "lens"):
         from transformer_lens.config import TransformerBridgeConfig
         from transformer_lens.model_bridge import TransformerBridge
+    whole_number("context", context, least=2)
     t = _transformer(model, context)
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1

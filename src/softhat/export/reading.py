@@ -20,7 +20,7 @@ from softhat.export.kinds import config_in, kind_of
 from softhat.export.tokenizer import vocabulary
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
-from softhat.io.files import read_json, read_text
+from softhat.io.files import as_path, read_json, read_text
 from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.models.folders import formulas_in, predicates_in
@@ -82,7 +82,7 @@ class Export:
 
 def read_export(path: str | Path) -> Export:
     """The export in a folder, or in an ONNX file."""
-    path = Path(path)
+    path = as_path(path)
     try:
         if path.suffix == ".onnx":
             from softhat.export.onnx.reading import read_onnx

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import json_bytes, write_folder
+from softhat.io.options import shown
 from softhat.numbers.positions import Table, nearest_float, to_json
 from softhat.numerics.formats import FORMATS
 from softhat.runtime.answers import Answers
@@ -52,7 +53,11 @@ def to_torch(
             for name, array in state(weights)
         }
     )
-    return module.to(device)
+    try:
+        return module.to(device)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise SofthatError(f"torch has no device {shown(device)}: {reason}") from None
 
 
 def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") -> None:
@@ -77,7 +82,7 @@ def to_torch_file(model: Answers, folder: str | Path, dtype: Any = "float32") ->
             {**export_certificate(model, "torch", stored=name), **export_facts(weights, data)}
         ),
     }
-    write_folder(Path(folder), contents)
+    write_folder(folder, contents)
 
 
 def torch_config(t: Transformer) -> dict[str, Any]:

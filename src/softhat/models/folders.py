@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files import read_as_a_whole, read_json, read_tensors, read_text
+from softhat.io.files import as_path, read_as_a_whole, read_json, read_tensors, read_text
 from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
@@ -32,7 +32,7 @@ PREDICATES = "predicates.json"
 
 def load(folder: str | Path) -> Model | Simulation | ValueModel:
     """The model in a folder that `save` wrote, of one moment, though others may be saving there."""
-    place = Path(folder)
+    place = as_path(folder)
     if not (place / "config.json").is_file():
         read_config(place)  # says what is wrong
     return read_as_a_whole(place, lambda: _load(place))

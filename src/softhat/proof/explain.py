@@ -9,6 +9,9 @@ from softhat.proof.values import NAMES
 if TYPE_CHECKING:
     from softhat.proof.certificate import Certificate, HeadCertificate
 
+_NAMED = 6
+"""Outputs that a sentence lists."""
+
 
 def explain(c: Certificate) -> str:
     """Sentences, one a line."""
@@ -23,15 +26,36 @@ def _claims(c: Certificate) -> list[str]:
     claim = "the formula"
     if c.errors:  # a RASP program, compiled to a length
         extent, claim = f"of length up to {max(c.max_length.values()):,}", "the program's"
-    lines = [
-        f"The weights were read layer by layer, and output {output.name!r} is the same Boolean "
-        f"function of symbols, positions and heads as {claim} {output.formula}: in exact "
-        f"arithmetic its answers are right at every position of every word {extent}."
-        for output in c.outputs
-    ]
+    lines = [f"The weights were read layer by layer. {_agreement(c, claim)}"]
+    lines += _formulas(c)
+    lines.append(
+        f"So in exact arithmetic the answers are right at every position of every word {extent}."
+    )
     if c.error:
         lines.append(f"Numbers are within {c.error:.3g} of the program's in float32.")
     return lines
+
+
+def _agreement(c: Certificate, claim: str) -> str:
+    """What the outputs are, in one sentence however many there are."""
+    same = "the same Boolean function of symbols, positions and heads as"
+    formulas = {output.formula for output in c.outputs}
+    names = [repr(output.name) for output in c.outputs]
+    if len(names) == 1:
+        return f"Output {names[0]} is {same} {claim} {formulas.pop()}."
+    if len(formulas) == 1:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = ", ".join(names[:_NAMED]) + more
+        return f"Each of the outputs {listed} is {same} {claim} {formulas.pop()}."
+    part = "formula" if claim == "the formula" else "part of the program"
+    return f"Each output is {same} the {part} with its name:"
+
+
+def _formulas(c: Certificate) -> list[str]:
+    """What several outputs compute, where that differs."""
+    if len({output.formula for output in c.outputs}) == 1:
+        return []
+    return [f"- {output.name!r} is {output.formula}" for output in c.outputs]
 
 
 def _heads(c: Certificate) -> list[str]:
@@ -47,8 +71,8 @@ def _heads(c: Certificate) -> list[str]:
 
 
 def _kind(kind: str, does: str, heads: list[HeadCertificate], attention: str) -> str:
-    count = "1 head" if len(heads) == 1 else f"{len(heads)} heads"
-    text = f"{count} of kind {kind}: it {does}"
+    count, each = ("1 head", "it") if len(heads) == 1 else (f"{len(heads)} heads", "each")
+    text = f"{count} of kind {kind}: {each} {does}"
     if kind == "Average":
         return f"{text}; nothing leaks, and the mean is rounded once."
     gap = min(head.min_gap for head in heads)
@@ -82,8 +106,10 @@ def _lengths(c: Certificate) -> list[str]:
         if length == 2**53:
             lines.append(f"In {dtype} this is proved to 2^53 positions, where the proof is cut.")
         elif length:
-            reason = c.binding[dtype]
-            lines.append(f"In {dtype} this is proved to {length:,} positions; then {reason}.")
+            lines.append(
+                f"In {dtype} this is proved to {length:,} positions. What ends it: "
+                f"{c.binding[dtype]}."
+            )
         else:
             lines.append(f"In {dtype} nothing is proved: {c.binding[dtype]}.")
     return lines

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from softhat.io.errors import SofthatError, not_certified
 from softhat.io.files import json_bytes, write_folder
 from softhat.io.memory import hold_freed_memory
+from softhat.io.options import several, shown
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.numbers.positions import longest
 from softhat.numerics.formats import format_of
@@ -126,7 +127,7 @@ class Answers(ABC):
         """Write a model folder: config.json, model.safetensors, certificate.json, and what it
         must compute: formula.txt or ahat.json."""
         certificate = {"certificate.json": json_bytes(self.certificate.to_json())}
-        write_folder(Path(folder), {**self.contents(), **certificate})
+        write_folder(folder, {**self.contents(), **certificate})
 
     # Facts
 
@@ -258,7 +259,7 @@ class Answers(ABC):
         """The read-outs (n, outputs) of each word; words of equal length run together."""
         from softhat.runtime.linear.classes import TooManyError
 
-        encoded = [self.encode(word) for word in words]
+        encoded = [self.encode(word) for word in several("words", words)]
         results: list[NDArray[Any]] = [np.empty(0)] * len(encoded)
         by_length: dict[int, list[int]] = {}
         for at, tokens in enumerate(encoded):
@@ -287,6 +288,8 @@ class Answers(ABC):
         """Margins (batch, n, outputs) of encoded words of equal length, by the dense runtime."""
         from softhat.runtime.prefixes import shared_margins
 
+        if not isinstance(tokens, np.ndarray):
+            raise SofthatError(f"expected an array of encoded words, not {shown(tokens)}")
         ready = self.ready(dtype or self.DTYPE)
         shared = shared_margins(ready, tokens)
         if shared is not None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from softhat.io.errors import SofthatError
+from softhat.io.files.names import as_path
 from softhat.io.files.reading import read_json, read_tensors
 from softhat.trained.activations import Activation, activation_of
 from softhat.trained.rounding import Array, Rounding, raised
@@ -133,7 +134,7 @@ class Checkpoint:
 
 def read_checkpoint(folder: str | Path) -> Checkpoint:
     """The checkpoint in a folder, or one line that says why it cannot be taken."""
-    folder = Path(folder)
+    folder = as_path(folder)
     if not folder.is_dir():
         raise SofthatError(f"{folder} is not a folder: expected a checkpoint with config.json")
     for name in ("config.json", "model.safetensors"):

@@ -20,6 +20,7 @@ import numpy as np
 from softhat.frontends.regular.dfa import DFA, live_states, read_dfa
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import SofthatError
+from softhat.io.options import shown, texts, whole_number
 from softhat.logic.core import to_core
 from softhat.logic.decide.paths import without_memory
 from softhat.logic.fragments import symbols_of
@@ -29,7 +30,12 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Formula
 from softhat.logic.syntax.parse import parse
 from softhat.logic.syntax.walk import Distinct, distinct
-from softhat.trained.specification import MOST_STATES, Specification, read_specification
+from softhat.trained.specification import (
+    MOST_STATES,
+    Specification,
+    ids_by_name,
+    read_specification,
+)
 
 UP_TO = 160
 """How far formulas that count are explored, unless said otherwise."""
@@ -73,6 +79,13 @@ def spec(
         dfa = source
     if answers not in ("next", "truth"):
         raise SofthatError(f"answers is 'next' or 'truth', not {answers!r}")
+    if symbols is not None:
+        symbols = ids_by_name(symbols, "symbols")
+    if not isinstance(empty, bool):
+        raise SofthatError(f"empty is True or False, not {shown(empty)}")
+    for name, token in (("bos", bos), ("eos", eos)):
+        if token is not None:
+            whole_number(name, token)
     names = _names(alphabet, symbols)
     if regex is not None or dfa is not None:
         automaton = read_dfa(dfa) if dfa is not None else read_regex(regex or "", names)
@@ -82,7 +95,10 @@ def spec(
         ends = [state in automaton.accepting for state in range(len(step))]
         machine, start = _Machine(step, ends), automaton.start
     else:
-        assert isinstance(source, Formula | str)
+        if not isinstance(source, Formula | str):
+            raise SofthatError(
+                f"expected a formula, a specification or the path of one, not {shown(source)}"
+            )
         formula = source if isinstance(source, Formula) else parse(source, alphabet=names)
         names = _check(names, symbols_of(formula))
         machine, start = _explored(formula, names, up_to), 0
@@ -99,7 +115,10 @@ def _names(
     alphabet: str | Iterable[str] | None, symbols: Mapping[str, int] | None
 ) -> list[str] | None:
     if alphabet is not None:
-        return list(alphabet)
+        names = texts("alphabet", alphabet)
+        if symbols is not None and (missing := [name for name in names if name not in symbols]):
+            raise SofthatError(f"the symbol {missing[0]!r} has no token id: add it to symbols")
+        return names
     return None if symbols is None else list(symbols)
 
 

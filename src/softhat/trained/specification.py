@@ -205,8 +205,8 @@ def _read(given: Mapping[str, Any]) -> Specification:
     for key in ("symbols", "bos", "start", "next", "allowed"):
         if key not in given:
             raise SofthatError(f"the specification has no {key!r}")
-    symbols = _ids(given["symbols"], "symbols")
-    labels = _ids(given.get("labels") or {}, "labels")
+    symbols = ids_by_name(given["symbols"], "symbols")
+    labels = ids_by_name(given.get("labels") or {}, "labels")
     bos, eos = _token(given["bos"], "bos"), given.get("eos")
     eos = None if eos is None else _token(eos, "eos")
     decide = given.get("decide", "sign")
@@ -261,7 +261,7 @@ def _allowed(name: str, given: Any, known: Mapping[str, int], decide: str) -> fr
     return frozenset(known[token] for token in given)
 
 
-def _ids(given: Any, what: str) -> dict[str, int]:
+def ids_by_name(given: Any, what: str) -> dict[str, int]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise SofthatError(f"{what} must be {{name: token id}}")
     ids = {name: _token(number, name) for name, number in given.items()}

@@ -34,7 +34,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["missing", "a/" * 2000, "x" * 300, "nu\0l", "file/below"])
 def test_names_that_lead_nowhere(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SofthatError, match="cannot read"):
+    with pytest.raises(SofthatError, match=r"cannot read|name of a file"):
         read_bytes(tmp_path / name)
 
 
@@ -59,7 +59,7 @@ def test_links_are_followed_within_the_folder_only(tmp_path: Path) -> None:
     assert read_text(folder / "bad") == "key"  # named by the user, not by the folder
     with pytest.raises(SofthatError, match="leads out of its folder"):
         read_text(folder / "bad", inside=folder)
-    with pytest.raises(SofthatError, match="cannot read"):
+    with pytest.raises(SofthatError, match=r"cannot read|name of a file"):
         read_text(folder / "loop", inside=folder)
     (tmp_path / "alias").symlink_to("m")  # the folder itself may be a link
     assert read_text(tmp_path / "alias" / "good", inside=tmp_path / "alias") == "mine"

@@ -256,7 +256,7 @@ def test_devices_and_pipes_are_written_to_or_refused(tmp_path: Path) -> None:
 def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("mine")
     for write in (lambda p: write_file(p, b""), lambda p: write_folder(p, NEW)):
-        with pytest.raises(SofthatError, match=r"cannot write|is a file"):
+        with pytest.raises(SofthatError, match=r"cannot write|is a file|name of a file"):
             write(tmp_path / name)
     assert (tmp_path / "file").read_text() == "mine"
 

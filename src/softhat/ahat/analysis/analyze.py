@@ -25,6 +25,7 @@ from softhat.ahat.exact import last_rows, run
 from softhat.ahat.model import AHAT, Word, check_ahat
 from softhat.ahat.words import all_words, feasible_length
 from softhat.io.errors import SofthatError
+from softhat.io.options import real_number, several, whole_number
 from softhat.io.work.progress import Progress, unseen
 from softhat.numbers.laws import Law
 from softhat.numerics.masks import allowed
@@ -104,10 +105,12 @@ def analyze(
     the result says `sampled`. `progress` is told what is counted, how many are done, of how many.
     """
     check_ahat(model)
+    real_number("leak", leak)
     if not 0 < leak < 1:
         raise SofthatError(f"the leak must lie strictly between 0 and 1, not {leak!r}")
-    if words is None and up_to < 1:
-        raise SofthatError(f"up_to must be at least 1, not {up_to}")
+    whole_number("max_words", max_words)
+    if words is None:
+        whole_number("up_to", up_to, least=1)
     if words is None and up_to > LONGEST:
         raise SofthatError(
             f"an analysis goes length by length, to {LONGEST:,} at most, not {up_to:,}: what holds "
@@ -115,7 +118,7 @@ def analyze(
         )
     laws = gap_laws(model)
     if words is not None:
-        return _of_words(model, laws, words, leak)
+        return _of_words(model, laws, several("words", words), leak)
     notes: list[str] = []
     top = min(up_to, model.longest or up_to)
     if top < up_to:

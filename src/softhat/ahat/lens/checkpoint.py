@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.io.errors import SofthatError, extra
+from softhat.io.files.names import as_path
 from softhat.io.files.reading import check_folder
 from softhat.io.silence import silent_transformers
 
@@ -37,7 +38,7 @@ class OpenedCheckpoint:
     """A folder, opened once for many texts."""
 
     def __init__(self, folder: str | Path) -> None:
-        folder = Path(folder)
+        folder = as_path(folder)
         with extra("transformers", "hf"):
             import torch
             from transformers import AutoModelForCausalLM, AutoTokenizer

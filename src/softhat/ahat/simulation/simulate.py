@@ -28,6 +28,7 @@ from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import BetaChoice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
 from softhat.io.errors import SofthatError
+from softhat.io.options import real_number, whole_number
 from softhat.numerics.formats import FORMATS
 
 
@@ -52,11 +53,13 @@ def simulate(
     what was proved: with the constants to the length that was reached, or else with laws.
     """
     check_ahat(model)
-    if max_length is not None and max_length < 1:
-        raise SofthatError(f"max_length must be at least 1, not {max_length}")
+    if max_length is not None:
+        whole_number("max_length", max_length, least=1)
+    if epsilon is not None:
+        real_number("epsilon", epsilon)
     if epsilon is not None and not (epsilon > 0 and math.isfinite(epsilon)):
         raise SofthatError(f"epsilon must be a positive number, not {epsilon}")
-    if dtype is not None and dtype not in FORMATS:
+    if dtype is not None and (not isinstance(dtype, str) or dtype not in FORMATS):
         raise SofthatError(f"unknown dtype {dtype!r}: choose one of {', '.join(FORMATS)}")
     longest = model.longest
     if max_length is not None and longest is not None and longest < max_length:

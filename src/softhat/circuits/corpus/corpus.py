@@ -41,6 +41,7 @@ from softhat.circuits.corpus.targets import check_target
 from softhat.circuits.corpus.work import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
+    as_path,
     json_bytes,
     locked,
     make_folder,
@@ -75,7 +76,7 @@ def make_corpus(
     """Write the corpus, or what is missing of it. `jobs` 0 means one process for each core."""
     _check(settings)
     import_pyarrow()
-    folder = Path(folder)
+    folder = as_path(folder)
     with ExitStack() as held:
         renew = held.enter_context(workers(jobs, dask))  # no folder for a cluster that is not there
         held.enter_context(_nothing_half_made(folder))
@@ -138,7 +139,7 @@ def _nothing_half_made(folder: Path) -> Iterator[None]:
 
 def read_settings(folder: str | Path) -> Settings:
     """The settings of a corpus."""
-    path = Path(folder) / "corpus.json"
+    path = as_path(folder) / "corpus.json"
     try:
         document = read_json(path)
         if document["format"] != FORMAT:
@@ -153,7 +154,7 @@ def read_settings(folder: str | Path) -> Settings:
 
 def read_lines(folder: str | Path, shard: int) -> list[dict[str, Any]]:
     """What a shard says of each of its models."""
-    path = _shard(Path(folder), shard, "jsonl")
+    path = _shard(as_path(folder), shard, "jsonl")
     if not path.is_file():
         raise SofthatError(f"{folder} has no shard {shard}: run softhat corpus again to finish it")
     return [parse_json(line, str(path)) for line in read_text(path).split("\n")[:-1]]
@@ -196,7 +197,7 @@ def model_line(folder: str | Path, number: int) -> dict[str, Any]:
     if not 0 <= number < settings.count:
         raise SofthatError(f"the corpus has models 0 to {settings.count - 1}, not {number}")
     shard, row = divmod(number, settings.shard)
-    sums = _shard(Path(folder), shard, "sha256")
+    sums = _shard(as_path(folder), shard, "sha256")
     if sums.is_file() and (damaged := damaged_files(sums)):
         raise SofthatError(f"{damaged[0]} is damaged: run softhat corpus again to make it anew")
     return read_lines(folder, shard)[row]
@@ -204,7 +205,7 @@ def model_line(folder: str | Path, number: int) -> dict[str, Any]:
 
 def stored_tensors(folder: str | Path, number: int) -> dict[str, NDArray[Any]]:
     """The weights of model `number`, by the names that they have in its folder."""
-    path = _shard(Path(folder), number // read_settings(folder).shard, "safetensors")
+    path = _shard(as_path(folder), number // read_settings(folder).shard, "safetensors")
     tensors = read_tensors(path, wanted=lambda name: name.startswith(f"{number}/"))
     return {name.partition("/")[2]: tensor for name, tensor in tensors.items()}
 

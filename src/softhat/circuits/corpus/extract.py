@@ -24,7 +24,7 @@ def extract(corpus: str | Path, number: int, folder: str | Path) -> None:
     """Write model `number` of a corpus as a model folder, or as a GPT-2 or Llama checkpoint."""
     with extracted(corpus, number) as place:
         files = {path.name: path.read_bytes() for path in place.iterdir()}
-    write_folder(Path(folder), files)
+    write_folder(folder, files)
 
 
 @contextmanager

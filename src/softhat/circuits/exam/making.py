@@ -32,6 +32,7 @@ from softhat.export.llama.to_llama import to_llama
 from softhat.export.stock.options import StockOptions
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
+    as_path,
     is_file,
     json_bytes,
     locked,
@@ -165,7 +166,7 @@ def _settle(folder: Path, version: int, chosen: Sequence[Question]) -> None:
 
 def is_paper(folder: str | Path) -> bool:
     """Is it the folder of a paper?"""
-    return is_file(Path(folder) / "paper.json")
+    return is_file(as_path(folder) / "paper.json")
 
 
 def read_paper(folder: Path) -> dict[str, Any]:

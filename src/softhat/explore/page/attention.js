@@ -255,7 +255,7 @@ softhat.attention = (() => {
     const { sinks } = shown.view.transformer;
     const said = { "<bos>": "⊢ is <bos>, a marker before the word", "<eos>": "⊣ is <eos>, a marker after it" };
     const { size, rows, groups, first } = layoutOf(shown);
-    const grouped = size > rows.length ? [`of ${size - sinks.length} positions the last ${rows.length} rows, and in a column the most of ${groups[0].to - groups[0].from} positions; numbers are positions from ${first}`] : [];
+    const grouped = size > rows.length ? [`of ${size - sinks.length} positions the last ${rows.length} rows; a column shows the largest share among ${groups[0].to - groups[0].from} positions; numbers are positions${first ? "" : ", and ⊢ is 0"}`] : [];
     byId("markers").textContent = [...sinks.map((sink) => said[sink]), ...grouped].join("; ");
   }
 

@@ -124,11 +124,13 @@ softhat.pictures = (() => {
     const [everyRow, everyColumn] = [size, Math.min(widest, Math.max(g.cell / 1.1, 3 * size))].map((room) => Math.max(1, Math.ceil((room * 1.1) / g.cell)));
     for (let k = 0; k < g.count; k += everyRow) {
       pen.textAlign = "right";
-      pen.fillText(fitted(pen, rowNames[k], g.edge - 4), g.edge - 4, (k + 0.5) * g.cell);
+      pen.fillText(fitted(pen, rowNames[k], g.edge - 4), g.edge - 4, Math.max((k + 0.5) * g.cell, 0.7 * size));
     }
     for (let k = 0; k < g.count; k += everyColumn) {
       pen.textAlign = "center";
-      pen.fillText(fitted(pen, columnNames[k], everyColumn * g.cell), g.edge + (k + 0.5) * g.cell, g.side - g.edge / 2);
+      const name = fitted(pen, columnNames[k], everyColumn * g.cell);
+      const rightmost = g.side - pen.measureText(name).width / 2; // a whole name, under the last cell too
+      pen.fillText(name, Math.min(g.edge + (k + 0.5) * g.cell, rightmost), g.side - g.edge / 2);
     }
   }
 

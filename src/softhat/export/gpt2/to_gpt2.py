@@ -66,7 +66,7 @@ def to_gpt2(
     computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
     given = StockOptions(context, kernel, head, output, margin, disguise, weights)
-    write_folder(Path(folder), gpt2_files(model, given, activation))
+    write_folder(folder, gpt2_files(model, given, activation))
 
 
 def gpt2_files(

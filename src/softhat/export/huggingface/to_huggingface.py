@@ -81,7 +81,7 @@ def to_huggingface(
         stored=stored,
     )
     contents["certificate.json"] = json_bytes({**certificate, **facts})
-    write_folder(Path(folder), contents)
+    write_folder(folder, contents)
 
 
 def _only(model: Answers, output: str) -> Answers:

@@ -125,7 +125,7 @@ def to_llama(
     """
     given = StockOptions(context, kernel, head, output, margin, disguise, weights)
     llama = checkpoint(model, family, positions, given)
-    write_folder(Path(folder), llama.export().files())
+    write_folder(folder, llama.export().files())
 
 
 def checkpoint(

@@ -33,6 +33,7 @@ from softhat.frontends.regular.dfa import (
     minimal,
 )
 from softhat.io.errors import FormulaError, SofthatError
+from softhat.io.options import texts
 from softhat.logic.syntax.tokens import unquote
 
 MOST_PIECES = 20_000
@@ -43,7 +44,7 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
     """The minimal automaton of an expression, over `alphabet` or the symbols that occur."""
     if not isinstance(text, str):
         raise SofthatError(f"a regular expression is text, not {type(text).__name__}")
-    known = None if alphabet is None else check_alphabet(tuple(alphabet))
+    known = None if alphabet is None else check_alphabet(tuple(texts("alphabet", alphabet)))
     tokens = _tokens(text)
     _check_anchors(text, tokens)
     named = _symbols(text, tokens, known)

@@ -7,7 +7,7 @@ not write (`replacing`) and no input (`softhat.io.protection`). `snapshot` reads
 at one moment. What the bytes mean is for the callers to say.
 """
 
-from softhat.io.files.names import exists, is_file, is_folder
+from softhat.io.files.names import as_path, exists, is_file, is_folder
 from softhat.io.files.reading import (
     opened,
     parse_json,
@@ -35,6 +35,7 @@ from softhat.io.protection import RECORD, check_derived, check_output, watch_inp
 
 __all__ = [
     "RECORD",
+    "as_path",
     "check_derived",
     "check_folder_writable",
     "check_output",

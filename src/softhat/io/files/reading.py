@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from softhat.io.errors import SofthatError
+from softhat.io.files.names import as_path
 from softhat.io.protection import note_input
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def opened(path: str | Path, inside: Path | None = None) -> BufferedReader:
     Descriptors that this process was started with are taken as they are, so that `@<(command)`
     of a shell and /dev/stdin can be read: opening those waits for nobody.
     """
-    name = os.fspath(path)
+    name = str(as_path(path))
     with refusals("read", name):
         given = 0 if name == "/dev/stdin" else _descriptor(name)
         if given is not None:

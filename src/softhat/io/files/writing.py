@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files.names import is_folder
+from softhat.io.files.names import as_path, is_folder
 from softhat.io.files.reading import MOST_TENSOR_BYTES, refusals
 from softhat.io.files.replacing import check_is_folder, check_replaceable
 from softhat.io.protection import RECORD, check_derived, check_output
@@ -57,7 +57,7 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
     `own` says that the file is the writer's to replace, such as a state that it has read itself;
     any other must not be an input or a part of a model (`softhat.io.protection`).
     """
-    target = Path(path)
+    target = as_path(path)
     with refusals("write", target):
         if _is_stream(target):
             _write_stream(target, data)
@@ -77,8 +77,8 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
 
 def resolved(path: str | Path) -> Path:
     """Where a name leads. Links that a killed run left are not the user's: they are gone first."""
-    with refusals("write", Path(path)):
-        parent = os.path.realpath(Path(path).parent)
+    with refusals("write", as_path(path)):
+        parent = os.path.realpath(as_path(path).parent)
         if is_folder(parent):
             with locked(parent):
                 pass
@@ -87,7 +87,7 @@ def resolved(path: str | Path) -> Path:
 
 def check_writable(path: str | Path) -> None:
     """Refuse a file that could not be written later, before any work is done for it."""
-    target = Path(path)
+    target = as_path(path)
     with refusals("write", target):
         if not _is_stream(target):
             check_output(target)
@@ -96,7 +96,7 @@ def check_writable(path: str | Path) -> None:
 
 def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None:
     """Refuse a folder that could not be written later, before any work is done for it."""
-    with refusals("write", Path(folder)):
+    with refusals("write", as_path(folder)):
         place = Path(os.path.realpath(folder))
         if place.exists():
             check_is_folder(folder)
@@ -123,7 +123,7 @@ def write_files(
     `derived` has the kind (see `check_derived`) of those whose names the user did not choose.
     """
     kinds = derived or {}
-    with refusals("write", Path(directory)):
+    with refusals("write", as_path(directory)):
         place = Path(os.path.realpath(directory))
         make_folder(place)
         for name in contents:
@@ -147,7 +147,7 @@ def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
         if len(data) > MOST_TENSOR_BYTES:
             raise SofthatError(f"{name} has {len(data):,} bytes: softhat reads no such file")
     contents = _recorded(contents)
-    with refusals("write", Path(folder)):
+    with refusals("write", as_path(folder)):
         place = Path(os.path.realpath(folder))
         make_folder(place.parent)
         with locked(place.parent):
@@ -376,7 +376,7 @@ def _write_stream(path: Path, data: bytes) -> None:
 def make_folder(folder: str | Path) -> None:
     """`mkdir -p`, however many levels there are."""
     missing = []
-    with refusals("write", Path(folder)):
+    with refusals("write", as_path(folder)):
         directory = Path(os.path.realpath(folder))
         while not directory.exists():
             missing.append(directory)

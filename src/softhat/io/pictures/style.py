@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError, extra
-from softhat.io.files import check_derived, check_writable, json_bytes, write_file
+from softhat.io.files import as_path, check_derived, check_writable, json_bytes, write_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B58900", "#56B4E9", "#7A5195", "#8A5A00")
 """Okabe and Ito's set, which colour-blind readers tell apart, darkened where it is pale."""
@@ -50,7 +50,7 @@ def weights_scale() -> Any:
 
 def check_name(file: str | Path) -> None:
     """Refuse a name that says no known format, before anything is drawn."""
-    suffix = Path(file).suffix.lower()
+    suffix = as_path(file).suffix.lower()
     if suffix not in SUFFIXES:
         raise SofthatError(
             f"a picture's name ends with {', '.join(SUFFIXES)}, not {suffix!r}: {file}"
@@ -68,12 +68,12 @@ def rendered(picture: Any, suffix: str) -> bytes:
 def save(picture: Any, file: str | Path) -> None:
     """Write the figure, whole or not at all; the name says which kind of file."""
     check_name(file)
-    write_file(file, rendered(picture, Path(file).suffix.lower()))
+    write_file(file, rendered(picture, as_path(file).suffix.lower()))
 
 
 def data_file(file: str | Path) -> Path:
     """Where the numbers of a picture go: `gaps.plot.json` beside `gaps.png`."""
-    return Path(file).with_name(f"{Path(file).stem}.plot.json")
+    return as_path(file).with_name(f"{as_path(file).stem}.plot.json")
 
 
 def check_picture_and_data(file: str | Path) -> None:

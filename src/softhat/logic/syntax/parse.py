@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from softhat.io.errors import FormulaError, SofthatError
+from softhat.io.options import texts
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer
@@ -56,7 +57,7 @@ def parse(
     formula: Formula = read(Formula, text)
     known, kind = (alphabet, "alphabet") if alphabet is not None else (propositions, "propositions")
     if known is not None:
-        check_symbols(text, list(known), kind)
+        check_symbols(text, texts(kind, known), kind)
     return formula
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files import check_writable, exists, read_json, write_file
+from softhat.io.files import as_path, check_writable, exists, read_json, write_file
 from softhat.io.files.keys import is_signed, signature
 
 FORMAT = "softhat-verification/2"
@@ -40,7 +40,7 @@ class State:
     @staticmethod
     def open(path: str | Path | None, fingerprint: str) -> State:
         """The state in a file, or an empty one that will be written there."""
-        state = State(Path(path) if path is not None else None, fingerprint)
+        state = State(as_path(path) if path is not None else None, fingerprint)
         if state.path is None:
             return state
         if not exists(state.path):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
+from softhat.io.options import whole_number
 from softhat.io.work import Results, Task, run, source_digest
 from softhat.models.model import Model
 from softhat.models.verification.items import KINDS, Item, Job, VerificationSettings
@@ -106,13 +107,9 @@ def _runtime(name: str) -> Runtime:
 
 def _check(settings: VerificationSettings) -> None:
     for name in ("exhaustive", "random", "adversarial", "max_words"):
-        value = getattr(settings, name)
-        if value < 0:
-            raise SofthatError(f"{name} is a number of words or a length, not {value}")
-    if settings.seed < 0:
-        raise SofthatError(f"a seed is a whole number from 0 up, not {settings.seed}")
-    if settings.longest < 1:
-        raise SofthatError(f"max_length must be at least 1, not {settings.longest}")
+        whole_number(name, getattr(settings, name))
+    whole_number("seed", settings.seed)
+    whole_number("max_length", settings.longest, least=1)
     if settings.exhaustive == settings.random == settings.adversarial == 0:
         raise SofthatError("nothing to verify: exhaustive, random and adversarial are all 0")
 

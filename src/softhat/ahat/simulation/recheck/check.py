@@ -21,6 +21,7 @@ from softhat.ahat.simulation.recheck.definition import Codes, ExactDefinition
 from softhat.ahat.simulation.recheck.files import Files
 from softhat.ahat.simulation.recheck.tensors import Tensors
 from softhat.io.errors import SofthatError
+from softhat.io.files.names import as_path
 
 FAR = 48  # the longest words tried of a simulation for every length
 _SLACK = 1e-14  # rounding of the extended-precision run itself, relative to the values
@@ -46,7 +47,7 @@ def recheck(
 ) -> Check:
     """Re-check a simulation's folder. `lengths`: which longer lengths to attack."""
     try:
-        return _recheck(Files(Path(folder)), max_words, starts, seed, lengths)
+        return _recheck(Files(as_path(folder)), max_words, starts, seed, lengths)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, SofthatError):
             raise
