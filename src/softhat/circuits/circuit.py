@@ -15,7 +15,7 @@ from softhat.circuits.score import score as compared
 from softhat.circuits.stock import circuit_of_folder, stock_network
 from softhat.export.kinds import STOCK
 from softhat.io.errors import SofthatError
-from softhat.io.files import as_path, is_file, read_json
+from softhat.io.files import as_path, is_file, read_as_a_whole, read_json
 from softhat.io.options import shown, whole_number
 from softhat.models.folders import load
 from softhat.models.loop_model import LoopModel
@@ -72,7 +72,11 @@ def score(
 def network_of(model: Answers | str | Path) -> Network:
     """A model, a model folder or a GPT-2 or Llama export as something to patch."""
     held = _held(model)
-    return NativeNetwork(held.transformer) if isinstance(held, Answers) else stock_network(held)
+    return (
+        NativeNetwork(held.transformer)
+        if isinstance(held, Answers)
+        else read_as_a_whole(held, lambda: stock_network(held))
+    )
 
 
 def _held(model: Answers | str | Path) -> Answers | Path:

@@ -13,7 +13,7 @@ from softhat.circuits.structure import edges
 from softhat.circuits.witness import WitnessSearch
 from softhat.export.labels import Meaning
 from softhat.io.errors import SofthatError
-from softhat.io.files import read_json
+from softhat.io.files import read_as_a_whole, read_json
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 
@@ -26,8 +26,9 @@ def stock_network(folder: Path) -> GPT2Network | LlamaNetwork:
 
 def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes as the folder's labels name them, edges from its weights."""
-    network = stock_network(folder)
-    labels = read_json(folder / "labels.json")
+    network, labels = read_as_a_whole(
+        folder, lambda: (stock_network(folder), read_json(folder / "labels.json"))
+    )
     search = WitnessSearch(network, seed, words, _decided(labels))
     judged_edges = tuple(
         Edge(source, target, slot, *search.judged(source, target, slot))

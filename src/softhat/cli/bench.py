@@ -21,7 +21,9 @@ from softhat.models.bench.tables import shown
 def command(
     sections: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SECTION]…", help=f"Of {', '.join(SECTIONS)}; all without one."),
+        typer.Argument(
+            metavar="[SECTION]…", help=f"Some of {', '.join(SECTIONS)}; without one, all."
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes, for CI.")] = False,
     out: Annotated[

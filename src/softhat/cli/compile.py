@@ -45,10 +45,12 @@ def command(
     ] = False,
     max_length: Annotated[
         int | None,
-        typer.Option("--max-length", help="Of a program's words, or of --depth log."),
+        typer.Option(
+            "--max-length", help="The longest words of a RASP program, or of --depth log."
+        ),
     ] = None,
     causal: Annotated[
-        bool, typer.Option("--causal", help="A RASP program sees only what is not after.")
+        bool, typer.Option("--causal", help="A RASP program looks only at this position and back.")
     ] = False,
     dot: Annotated[
         Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")

@@ -39,7 +39,7 @@ def command(
         ),
     ] = None,
     count: Annotated[int, typer.Option(max=10**7, help="How many models.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the random formulas.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the random formulas.")] = 0,
     alphabet: AlphabetOption = "ab",
     attention: Annotated[Attention, typer.Option(help="The target of all models.")] = "unbounded",
     to: Annotated[
@@ -47,9 +47,7 @@ def command(
     ] = "torch",
     disguise: Annotated[
         int | None,
-        typer.Option(
-            metavar="SEED", help="gpt2, llama: in a random basis, of this seed and the model."
-        ),
+        typer.Option(metavar="SEED", help="gpt2, llama: weights in a random basis; its seed."),
     ] = None,
     context: Annotated[
         int | None,
@@ -68,11 +66,13 @@ def command(
     depth: Annotated[
         int | None, typer.Option(help="Only formulas of this temporal depth, as drawn.")
     ] = None,
-    smallest: Annotated[int, typer.Option("--min-size", help="Operators and leaves, least.")] = 4,
+    smallest: Annotated[
+        int, typer.Option("--min-size", help="The fewest operators and leaves.")
+    ] = 4,
     largest: Annotated[
-        int, typer.Option("--max-size", max=10_000, help="Operators and leaves, most.")
+        int, typer.Option("--max-size", max=10_000, help="The most operators and leaves.")
     ] = 20,
-    shard: Annotated[int, typer.Option(max=10**5, help="Models a file.")] = 100,
+    shard: Annotated[int, typer.Option(max=10**5, help="Models in one file.")] = 100,
     jobs: JobsOption = 0,
     dask: DaskOption = None,
     as_json: JsonOption = False,

@@ -43,9 +43,9 @@ def command(
     paper: Annotated[Path, typer.Option("--paper", help="run, mark: the paper's folder.")] = Path(
         "paper"
     ),
-    version: Annotated[int, typer.Option("--version", help="make, list: of the paper.")] = VERSIONS[
-        -1
-    ],
+    version: Annotated[
+        int, typer.Option("--version", help="make, list: the paper's version.")
+    ] = VERSIONS[-1],
     only: Annotated[
         list[str] | None,
         typer.Option("--only", help="make, run: a question, task, family, level-3 or dress."),

@@ -40,7 +40,8 @@ def command(
         int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
     ] = CONTEXT,
     activation: Annotated[
-        Literal["relu", "gelu_new"], typer.Option("--activation", help="gpt2: of its gates.")
+        Literal["relu", "gelu_new"],
+        typer.Option("--activation", help="gpt2: the activation of its gates."),
     ] = "relu",
     kernel: Annotated[
         Literal["sdpa", "eager"],
@@ -59,7 +60,9 @@ def command(
     ] = MARGIN,
     disguise: Annotated[
         int | None,
-        typer.Option(metavar="SEED", help="gpt2, llama: the same function in a random basis."),
+        typer.Option(
+            metavar="SEED", help="gpt2, llama: the same function in a random basis; its seed."
+        ),
     ] = None,
     family: Annotated[
         str, typer.Option("--family", help="llama: llama, mistral or qwen2.")

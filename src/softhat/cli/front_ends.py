@@ -48,8 +48,9 @@ class FormulaCommand(NotingCommand):
             TyperOption(
                 param_decls=["--depth"],
                 metavar="constant|log|auto|log@N",
-                help="With --regex, --dfa: in logarithmic depth every regular language, for words "
-                "up to N; auto: a formula where there is one, counting where that is smaller.",
+                help="With --regex, --dfa. constant: a formula. log: any regular language, in "
+                "logarithmic depth (log@N: for words up to N). auto: a formula if there is one, "
+                "else the smaller of counting and log.",
                 expose_value=False,
                 type=str,
             )

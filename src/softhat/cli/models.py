@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ModelArgument = Annotated[
     str,
     typer.Argument(
-        metavar="MODEL", help="A model folder, or a formula (@file, - for standard input)."
+        metavar="MODEL", help="A model folder, a formula (@file, - for standard input) or zoo:NAME."
     ),
 ]
 AttentionOption = Annotated[

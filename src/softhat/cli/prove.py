@@ -24,16 +24,19 @@ from softhat.trained.verdict import Failure, Verdict
 OffsetOption = Annotated[
     str, typer.Option("--offset", help="The position id of `<bos>`, or all of them: all.")
 ]
-BudgetOption = Annotated[float, typer.Option("--budget", help="Processor seconds at most.")]
+BudgetOption = Annotated[
+    float, typer.Option("--budget", help="Processor seconds that it may take.")
+]
 CheckpointArgument = Annotated[
     str, typer.Argument(metavar="FOLDER", help="A stock GPT-2 checkpoint.")
 ]
 BosOption = Annotated[int | None, typer.Option("--bos", help="Token id of `<bos>`.")]
 EosOption = Annotated[int | None, typer.Option("--eos", help="Token id of `<eos>`.")]
 MaxLengthOption = Annotated[
-    int | None, typer.Option("--max-length", help="Longest words; the context by default.")
+    int | None,
+    typer.Option("--max-length", help="The longest words; by default as long as the context."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of the search.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="The seed of the search.")]
 
 
 @dataclass(frozen=True, slots=True)

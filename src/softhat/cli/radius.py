@@ -26,7 +26,9 @@ def command(
     max_length: MaxLengthOption = None,
     kind: Annotated[
         str,
-        typer.Option(help="relative: a share of each entry; largest: of its tensor's largest."),
+        typer.Option(
+            help="relative: a share of each entry; largest: a share of its tensor's largest entry."
+        ),
     ] = "relative",
     copy: Annotated[
         Path | None, typer.Option("--copy", metavar="FOLDER", help="Is this copy still proved?")

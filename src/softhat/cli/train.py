@@ -20,10 +20,12 @@ from softhat.trained.training import train
 
 def command(
     formula: FormulaArgument,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where it goes.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write.")
+    ],
     alphabet: AlphabetOption = None,
     layers: Annotated[int, typer.Option(help="Layers.")] = 1,
-    heads: Annotated[int, typer.Option(help="Heads a layer.")] = 1,
+    heads: Annotated[int, typer.Option(help="Heads in each layer.")] = 1,
     width: Annotated[int, typer.Option(help="Entries of the residual stream.")] = 16,
     context: Annotated[int, typer.Option(help="Positions, `<bos>` and `<eos>` included.")] = 64,
     steps: Annotated[int, typer.Option(help="Steps of training.")] = 1500,
@@ -37,7 +39,7 @@ def command(
     empty: Annotated[
         bool, typer.Option("--empty", help="The empty word belongs to the formula's language.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of weights and words.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of weights and words.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Train a small stock GPT-2 on the words of a past formula (or --regex, --dfa).

@@ -55,7 +55,7 @@ def command(
     beyond: Annotated[
         bool, typer.Option("--beyond", help="Let words be longer than the certified length.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the random words.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the random words.")] = 0,
     jobs: JobsOption = 0,
     dask: DaskOption = None,
     resume: Annotated[

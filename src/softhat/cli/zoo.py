@@ -28,7 +28,10 @@ EPSILON = 1e-3
 
 def command(
     action: Annotated[
-        str | None, typer.Argument(metavar="[show NAME]", help="`show` and an entry's name.")
+        str | None,
+        typer.Argument(
+            metavar="[list | show NAME]", help="`show` and an entry's name; without, the list."
+        ),
     ] = None,
     name: Annotated[str | None, typer.Argument(hidden=True)] = None,
     family: Annotated[str | None, typer.Option("--family", help="List one family only.")] = None,
@@ -43,13 +46,13 @@ def command(
 
     Example: softhat zoo show dyck-1
     """
-    if action is None:
+    if action is None or (action == "list" and name is None):
         if file is not None:
             raise SofthatError("-o goes with an entry: softhat zoo show NAME -o FILE")
         _list([e for e in zoo().values() if family in (None, e.family)], family, as_json)
         return
     if action != "show" or name is None:
-        raise SofthatError("expected `softhat zoo` or `softhat zoo show NAME`")
+        raise SofthatError("expected `softhat zoo list` or `softhat zoo show NAME`")
     refuse_given("an entry is of one family", "--family")
     plain = name.removeprefix(PREFIX)
     if plain in machines():
@@ -190,7 +193,7 @@ def _shown(value: Any) -> str:
         return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
     if isinstance(value, list):
         return (
-            "; ".join(map(str, value))
+            "; ".join(str(x).removesuffix(".") for x in value)
             if any(" " in str(x) for x in value)
             else " ".join(map(str, value))
         )

@@ -17,6 +17,7 @@ from softhat.export.certificates import export_certificate, with_machine
 from softhat.export.kinds import is_export
 from softhat.export.reading import Export, read_export
 from softhat.io.errors import SofthatError
+from softhat.io.files import unchanged
 from softhat.models.folders import load
 from softhat.models.model import Model
 from softhat.models.verification.report import Verification
@@ -245,7 +246,12 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
         return verify_gguf(Path(model), _asked(args, options, "GGUF files", ("adversarial",)))
     if not is_export(model):
         return _verify_held(load(model), *args, **options)
-    export = read_export(model)
+    with unchanged(Path(model)):  # other libraries load it again
+        return _verify_export(read_export(model), *args, **options)
+
+
+def _verify_export(export: Export, *args: Any, **options: Any) -> Verified:
+    """By the library that it is for."""
     _refuse_other_weights(export)
     certificate = certify_export(export)
     if export.model is not None:

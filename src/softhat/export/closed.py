@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.io.files import RECORD, json_bytes, parse_json, read_bytes, read_json, read_metadata
+from softhat.io.files import (
+    RECORD,
+    is_temporary,
+    json_bytes,
+    parse_json,
+    read_bytes,
+    read_json,
+    read_metadata,
+)
 
 AGAIN = "export the model again"
 UNREAD = frozenset({"README.md", "LICENSE", "labels.json", ".gitattributes", ".gitignore"})
@@ -63,7 +71,9 @@ def check_files(folder: Path, documents: Mapping[str, Any], others: Iterable[str
     """The folder holds these documents, `others`, what nobody reads, and nothing else."""
     allowed = {*documents, *others, *UNREAD}
     for path in sorted(folder.iterdir()):
-        if path.name in allowed or (path.is_dir() and path.name in UNREAD_FOLDERS):
+        if path.name in allowed or is_temporary(path.name):
+            continue
+        if path.is_dir() and path.name in UNREAD_FOLDERS:
             continue
         raise SofthatError(
             f"{path} is no file of this export, and what reads it is not proved: take it out"

@@ -32,7 +32,7 @@ from softhat.export.native.labels import labels_of
 from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.io.errors import SofthatError, extra
-from softhat.io.files import as_path, is_file, read_json
+from softhat.io.files import as_path, is_file, read_as_a_whole, read_json
 from softhat.io.options import whole_number
 from softhat.models.compiler import with_one_mask
 from softhat.models.folders import load as load_model
@@ -67,11 +67,13 @@ def load(folder: str | Path, context: int = 1024, dtype: Any = "float32") -> Any
         return bridge
     with extra("transformer-lens", "lens"):
         from transformer_lens.model_bridge import TransformerBridge
-    hf_model = _language_model(folder, dtype)
+    hf_model, labels = read_as_a_whole(
+        folder, lambda: (_language_model(folder, dtype), read_json(folder / "labels.json"))
+    )
     bridge = TransformerBridge.boot_transformers(
         str(folder), hf_model=hf_model, dtype=torch_dtype(dtype), device="cpu"
     )
-    bridge.labels = read_json(folder / "labels.json")
+    bridge.labels = labels
     return bridge.eval()
 
 
@@ -89,8 +91,11 @@ def load_nnsight(folder: str | Path, dtype: Any = "float32") -> Any:
         wrapped = nnsight.NNsight(to_torch(model, dtype, kernel="eager"))
         labels = labels_of(model).to_json()
     else:
-        wrapped = nnsight.NNsight(_pretrained(folder, architecture, dtype))
-        labels = read_json(folder / "labels.json")
+        loaded, labels = read_as_a_whole(
+            folder,
+            lambda: (_pretrained(folder, architecture, dtype), read_json(folder / "labels.json")),
+        )
+        wrapped = nnsight.NNsight(loaded)
     wrapped.labels = labels
     return wrapped
 

@@ -20,7 +20,7 @@ from softhat.export.kinds import config_in, kind_of
 from softhat.export.tokenizer import vocabulary
 from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError
-from softhat.io.files import as_path, read_json, read_text
+from softhat.io.files import as_path, read_as_a_whole, read_json, read_text
 from softhat.logic.sources import Weights
 from softhat.logic.syntax.nodes import Formula
 from softhat.models.folders import formulas_in, predicates_in
@@ -81,8 +81,13 @@ class Export:
 
 
 def read_export(path: str | Path) -> Export:
-    """The export in a folder, or in an ONNX file."""
-    path = as_path(path)
+    """The export in a folder, of one moment, though others may be saving there; or in an ONNX
+    file."""
+    place = as_path(path)
+    return read_as_a_whole(place, lambda: _read(place)) if place.is_dir() else _read(place)
+
+
+def _read(path: Path) -> Export:
     try:
         if path.suffix == ".onnx":
             from softhat.export.onnx.reading import read_onnx

@@ -18,6 +18,7 @@ import numpy as np
 from softhat.io.errors import SofthatError
 from softhat.io.files.names import as_path
 from softhat.io.files.reading import read_json, read_tensors
+from softhat.io.files.snapshot import read_as_a_whole
 from softhat.trained.activations import Activation, activation_of
 from softhat.trained.rounding import Array, Rounding, raised
 
@@ -133,10 +134,14 @@ class Checkpoint:
 
 
 def read_checkpoint(folder: str | Path) -> Checkpoint:
-    """The checkpoint in a folder, or one line that says why it cannot be taken."""
-    folder = as_path(folder)
-    if not folder.is_dir():
-        raise SofthatError(f"{folder} is not a folder: expected a checkpoint with config.json")
+    """The checkpoint in a folder, of one moment, or one line that says why it cannot be taken."""
+    place = as_path(folder)
+    if not place.is_dir():
+        raise SofthatError(f"{place} is not a folder: expected a checkpoint with config.json")
+    return read_as_a_whole(place, lambda: _read(place))
+
+
+def _read(folder: Path) -> Checkpoint:
     for name in ("config.json", "model.safetensors"):
         if not (folder / name).exists():
             raise SofthatError(

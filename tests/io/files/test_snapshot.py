@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import softhat
+from softhat.export import checking
 from softhat.io.errors import SofthatError
-from softhat.io.files import read_as_a_whole, read_text, write_folder
+from softhat.io.files import read_as_a_whole, read_text, unchanged, write_file, write_folder
 from softhat.models.folders import load_compiled
+from softhat.trained.checkpoint import read_checkpoint
 
 
 def files(k: int) -> dict[str, bytes]:
@@ -109,3 +114,94 @@ def test_a_link_that_leads_nowhere_is_not_waited_for(
     (folder / "d").symlink_to(folder / "d")
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it waits"))
     assert read_as_a_whole(folder, lambda: read_text(folder / "a", inside=folder)) == "0"
+
+
+@contextmanager
+def saving(*saves: Callable[[], None]) -> Iterator[None]:
+    """Inside, one after the other is saved over what is there."""
+    stop = threading.Event()
+
+    def save() -> None:
+        while not stop.is_set():
+            for one in saves:
+                one()
+
+    saves[0]()
+    writer = threading.Thread(target=save)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> tuple[Path, Callable[[], None], Callable[[], None]]:
+    """A folder, and two exports of one shape that are saved into it."""
+    pytest.importorskip("transformers")
+    one = softhat.compile("!c S a", alphabet="abc")
+    two = softhat.compile("!a S b", alphabet="abc")
+    folder = tmp_path / "export"
+    return (
+        folder,
+        lambda: softhat.to_gpt2(one, folder, context=8),
+        lambda: softhat.to_gpt2(two, folder, context=8),
+    )
+
+
+def test_exports_are_read_as_a_whole(
+    exports: tuple[Path, Callable[[], None], Callable[[], None]],
+) -> None:
+    """Neither mixed nor refused for what a save leaves in the folder for a moment."""
+    folder, one, two = exports
+    whole = set()
+    for save in (one, two):
+        save()
+        whole.add(str(softhat.circuit(folder, words=8).to_json()))
+    with saving(one, two):
+        for _ in range(20):
+            certificate = softhat.certify(folder)
+            assert certificate.ok and certificate.max_length["float32"] == 7
+            assert read_checkpoint(folder).head == "GPT2ForTokenClassification"
+        for _ in range(4):
+            assert str(softhat.circuit(folder, words=8).to_json()) in whole
+
+
+def test_no_export_is_refuted_by_the_one_that_replaces_it(
+    exports: tuple[Path, Callable[[], None], Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its formula is read before, and its weights are loaded by transformers after: refused."""
+    folder, one, two = exports
+    one()
+    seen = checking.certify_export
+
+    def certify_and_save(export: Any) -> Any:
+        two()
+        return seen(export)
+
+    assert softhat.verify(folder, exhaustive=3, random=2).ok
+    monkeypatch.setattr(checking, "certify_export", certify_and_save)
+    with pytest.raises(SofthatError, match="was saved again in the meantime"):
+        softhat.verify(folder, exhaustive=3, random=2)
+
+
+def test_what_a_killed_save_left_is_no_reason_to_refuse_an_export(
+    exports: tuple[Path, Callable[[], None], Callable[[], None]],
+) -> None:
+    folder, one, _ = exports
+    one()
+    (folder / ".softhat-0123456789abcdef.set").mkdir()
+    assert softhat.certify(folder).void == ()
+    (folder / ".softhat-mine").mkdir()
+    with pytest.raises(SofthatError, match="no file of this export"):
+        softhat.certify(folder)
+
+
+def test_a_file_that_is_saved_again_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "graph.onnx"
+    write_file(file, b"one")
+    with unchanged(file):
+        read_text(file)
+    with pytest.raises(SofthatError, match="saved again"), unchanged(file):
+        write_file(file, b"two")

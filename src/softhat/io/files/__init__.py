@@ -18,10 +18,11 @@ from softhat.io.files.reading import (
     read_tensors,
     read_text,
 )
-from softhat.io.files.snapshot import read_as_a_whole
+from softhat.io.files.snapshot import read_as_a_whole, unchanged
 from softhat.io.files.writing import (
     check_folder_writable,
     check_writable,
+    is_temporary,
     json_bytes,
     json_files,
     locked,
@@ -43,6 +44,7 @@ __all__ = [
     "exists",
     "is_file",
     "is_folder",
+    "is_temporary",
     "json_bytes",
     "json_files",
     "locked",
@@ -57,6 +59,7 @@ __all__ = [
     "read_tensors",
     "read_text",
     "resolved",
+    "unchanged",
     "watch_inputs",
     "write_file",
     "write_files",

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,9 @@ from softhat.io.protection import RECORD
 PATIENCE = 30.0
 """Seconds to wait for a folder that is being saved again and again."""
 _ODD_TRIES, _PAUSE = 3, 0.02
-"""Times that a folder at odds with its digests is read again, and seconds between."""
+"""Times that a folder is read again that is at odds with its digests or cannot be read, and seconds
+between. (The last step of a save puts the same file where a link to it was. To whoever follows the
+link at that moment the system says that it cannot be read.)"""
 
 T = TypeVar("T")
 
@@ -40,7 +43,7 @@ def read_as_a_whole(folder: Path, read: Callable[[], T]) -> T:
         except SofthatError as error:
             fault = error
         if before is not None and before == _state(folder):
-            if odd == _ODD_TRIES or _agrees(folder):
+            if odd == _ODD_TRIES or (fault is None and _agrees(folder)):
                 if fault is not None:
                     raise fault
                 return value
@@ -50,11 +53,22 @@ def read_as_a_whole(folder: Path, read: Callable[[], T]) -> T:
         time.sleep(_PAUSE)
 
 
+@contextmanager
+def unchanged(place: Path) -> Iterator[None]:
+    """Refuse an answer about a folder or file that was saved again while it was worked out: some of
+    it was read before, some after."""
+    before = _state(place)
+    yield
+    if before is None or before != _state(place):
+        raise SofthatError(f"{place} was saved again in the meantime: ask again")
+
+
 def _state(folder: Path) -> dict[str, tuple[int, ...]] | None:
-    """Which files the folder has now (a saved file is a new one); None if they are changing."""
+    """Which files the folder has now (a saved file is a new one), or which file it is; None if they
+    are changing."""
     state: dict[str, tuple[int, ...]] = {}
     try:
-        for path in folder.iterdir():
+        for path in [folder] if folder.is_file() else folder.iterdir():
             if path.name.startswith("."):
                 continue  # another run's files, on their way
             try:

@@ -274,6 +274,11 @@ def _links_work(directory: Path) -> bool:
 _held = threading.local()
 
 
+def is_temporary(name: str) -> bool:
+    """Is it a file or folder of a save that is going on, or was killed?"""
+    return _OURS.fullmatch(name) is not None
+
+
 @contextmanager
 def locked(directory: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     """Be the only softhat that writes in a directory; whoever holds it may lock it again."""
