@@ -205,6 +205,26 @@ def test_a_folder_is_replaced_only_by_one_of_its_kind(
     assert contents() == before
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "model", "ab", "-o", "model/trace.png"],
+        ["circuit", "model", "-o", "model/circuit.json"],
+        ["verify", "model", "--exhaustive", "2", "--resume", "model/state.json"],
+        ["explain", "model", "ab", "-o", "model/report.html"],
+        ["certify", "model", "--coq", "-o", "model/right.v"],
+        ["bench", "compile", "--quick", "-o", "model/bench.json"],
+    ],
+)
+def test_no_output_joins_a_folder_that_softhat_wrote(place: Path, arguments: list[str]) -> None:
+    """An export with a file more is not certified, and a model could not be replaced."""
+    before = contents()
+    done = softhat(*arguments)
+    one_line(done)
+    assert "to another place" in done.err
+    assert contents() == before
+
+
 @pytest.mark.parametrize("command", ["analyze", "simulate"])
 def test_the_data_of_a_plot_have_a_name_of_their_own(place: Path, command: str) -> None:
     pytest.importorskip("matplotlib")

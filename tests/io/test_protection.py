@@ -59,8 +59,10 @@ def test_parts_of_models_and_corpora(tmp_path: Path) -> None:
             check_output(path)
     (stock / "notes.txt").write_text("mine")
     (tmp_path / "m" / "trace.json").write_text("{}")
-    for name in ("stock/notes.txt", "m/trace.json", "m/new.json", "config.json"):
+    for name in ("stock/notes.txt", "m/trace.json", "stock/new.json", "config.json"):
         check_output(tmp_path / name)
+    with pytest.raises(SofthatError, match=r"write new\.json to another place"):
+        check_output(tmp_path / "m" / "new.json")
 
 
 def test_names_that_nobody_chose_replace_only_files_of_their_kind(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ Three rules, asked by `softhat.io.files.writing` before a file is put in place:
    (`watch_inputs`); a file is known by its device and inode, so links do not hide it.
 2. The files of a model folder, a checkpoint, a corpus or an exam's paper change only together, and
    so do an ONNX graph and what says what it is: never one of them as the output of something else.
+   No output joins a folder that softhat wrote: with a file more an export is not certified, and no
+   folder is replaced.
 3. A file whose name the user did not choose (the data beside a picture, the labels beside an ONNX
    graph) replaces only a file that softhat wrote for the same purpose, as its field `format` says.
 """
@@ -73,6 +75,7 @@ def is_input(path: str | Path) -> bool:
 def check_output(path: str | Path) -> None:
     """Refuse to put an output at `path` if that would destroy an input or a part of a model."""
     _check_unowned(path)
+    _check_not_joining(path)
     beside = _BESIDE_ONNX.fullmatch(Path(path).name)
     if beside is not None and Path(path).with_name(f"{beside[1]}.onnx").is_file():
         raise SofthatError(
@@ -90,6 +93,21 @@ def _check_unowned(path: str | Path) -> None:
     if owner is not None:
         raise SofthatError(
             f"{path} belongs to the {owner} {target.parent}: choose another name for the output"
+        )
+
+
+def _check_not_joining(path: str | Path) -> None:
+    target = Path(os.path.realpath(path))
+    if target.exists() or not (target.parent / "config.json").is_file():
+        return
+    try:
+        config = document(target.parent / "config.json")
+    except SofthatError:
+        return
+    if isinstance(config, dict) and isinstance(config.get(RECORD), dict):
+        raise SofthatError(
+            f"{target.parent} is a folder that softhat wrote as a whole: write {target.name} to "
+            "another place"
         )
 
 
