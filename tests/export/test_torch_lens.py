@@ -59,7 +59,7 @@ def test_what_transformer_lens_cannot_express_is_refused() -> None:
             bridge_of(softhat.compile(text, alphabet="ab"))
     with pytest.raises(SofthatError, match="computes softmax"):
         bridge_of(softhat.compile("Y a", alphabet="ab", attention="hard"))
-    with pytest.raises(SofthatError, match="a context holds"):
+    with pytest.raises(SofthatError, match="context must be a whole number, at least 2"):
         bridge_of(softhat.compile("Y a", alphabet="ab"), context=1)
 
 

@@ -36,11 +36,11 @@ def random_finder(rng: random.Random) -> AHAT:
         new = b.head(
             rng.choice(["<=", "<=", "none", "<", ">="]),
             value={f"h{k}": value},
-            score=[(rng.choice([1, Fraction(1, 2)]), sought)],
+            score=[(Fraction(rng.choice([1, 2]), 2), sought)],
             ties=rng.choice(["leftmost", "rightmost", "average"]),
         )[f"h{k}"]
         if rng.random() < 0.5:
-            new = b.relu(f"r{k}", new + rng.choice(pool) - rng.choice([Fraction(1, 2), 1]))
+            new = b.relu(f"r{k}", new + rng.choice(pool) - Fraction(rng.choice([1, 2]), 2))
         pool.append(new)
     b.output(pool[-1] - Fraction(1, 3))
     return b.build()

@@ -121,7 +121,7 @@ def test_six_significant_bits() -> None:
 def test_bad_requests() -> None:
     model = GALLERY["majority"]()
     for bad in (0, -1):
-        with pytest.raises(softhat.SofthatError, match="max_length must be at least 1"):
+        with pytest.raises(softhat.SofthatError, match="a whole number, at least 1"):
             softhat.simulate(model, max_length=bad)
     for bad_epsilon in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(softhat.SofthatError, match="epsilon must be a positive"):
