@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.circuits.corpus.corpus import make_corpus
-from softhat.circuits.corpus.work import Settings
+from softhat.circuits.corpus.shards import Settings
 
 MODELS = 1000
 DISGUISED = "gpt2, disguised"

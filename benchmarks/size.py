@@ -53,13 +53,14 @@ FEATURES: dict[str, tuple[str, ...]] = {
     ),
     "RASP programs in stock decoders": ("export/stock/programs.py",),
     "RASP: functions of i and n, windows, pointers": (
-        "frontends/rasp/cubes.py", "frontends/rasp/means.py", "frontends/rasp/places.py",
-        "frontends/rasp/pointing.py", "frontends/rasp/select_pairs.py", "frontends/rasp/within.py",
+        "frontends/rasp/cubes.py", "frontends/rasp/means.py",
+        "frontends/rasp/position_functions.py", "frontends/rasp/pointing.py",
+        "frontends/rasp/select_pairs.py", "frontends/rasp/distance_windows.py",
     ),
     "classes of symbols in regular expressions": ("frontends/regular/classes.py",),
     "exports run by what they are for": ("export/gguf_verify.py", "export/native/verify.py"),
     "one model of a corpus, and its digests": (
-        "circuits/corpus/extract.py", "circuits/corpus/sums.py", "circuits/lens.py",
+        "circuits/corpus/extract.py", "circuits/corpus/digests.py", "circuits/lens.py",
     ),
     "the page without a server": ("explore/static.py",),
     "python -m softhat": ("__main__.py",),

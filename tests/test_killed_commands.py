@@ -129,7 +129,7 @@ def test_a_verification_goes_on(
 def test_a_corpus_goes_on(whole: bool, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     from softhat.circuits.corpus.corpus import make_corpus
-    from softhat.circuits.corpus.work import Settings
+    from softhat.circuits.corpus.shards import Settings
 
     settings = Settings(
         count=4, seed=0, alphabet=("a", "b"), attention="unbounded", family="all",

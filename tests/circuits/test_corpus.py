@@ -18,7 +18,7 @@ import pytest
 
 import softhat
 from softhat.circuits.corpus.corpus import load_model, make_corpus, read_lines, read_settings
-from softhat.circuits.corpus.work import Settings
+from softhat.circuits.corpus.shards import Settings
 from softhat.io.errors import SofthatError
 from softhat.logic.decide.questions import differ_somewhere
 from tests.cli.run import softhat as softhat_command

@@ -16,7 +16,7 @@ import softhat
 from softhat.circuits.corpus.acceptable import has_inert_head, simplified
 from softhat.circuits.corpus.corpus import load_model, make_corpus, read_lines
 from softhat.circuits.corpus.families import MIXED, draw_formula, induction
-from softhat.circuits.corpus.work import Settings, draw
+from softhat.circuits.corpus.shards import Settings, draw
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
 from softhat.logic.optimise.simplify import simplify

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import softhat
-from softhat.explore.kept import kept_view
 from softhat.explore.names import offers
+from softhat.explore.view_cache import cached_view
 from softhat.models.zoo.catalogue import zoo
 from tests.explore.browser import assets
 
@@ -57,7 +57,7 @@ def on_the_page(asked: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]
     views = []
     for kind, offer in asked:
         question = {name: offer[name] for name in ("text", "word", "alphabet")}
-        view = kept_view({"kind": kind, "attention": "unbounded", **question})
+        view = cached_view({"kind": kind, "attention": "unbounded", **question})
         views.append({"view": view, "text": offer["word"]})
     assert NODE is not None
     done = subprocess.run(

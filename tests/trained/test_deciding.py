@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import softhat
-from softhat.trained.prover import OneLayer
+from softhat.trained.one_layer import OneLayer
 
 MODELS = Path(__file__).resolve().parent / "models"
 

@@ -14,7 +14,7 @@ import pytest
 
 import softhat
 from softhat.trained.checkpoint import read_checkpoint
-from softhat.trained.prover import OneLayer, cells_to
+from softhat.trained.one_layer import OneLayer, cells_to
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import FAR, read_specification

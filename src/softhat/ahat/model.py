@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from softhat.io.argument_types import several
 from softhat.io.errors import SofthatError
-from softhat.io.options import several
 from softhat.logic.semantics import words
 from softhat.numbers.positions import Feature, longest
 from softhat.numerics.exact import Matrix as Matrix

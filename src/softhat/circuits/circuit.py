@@ -14,9 +14,9 @@ from softhat.circuits.score import Score
 from softhat.circuits.score import score as compared
 from softhat.circuits.stock import circuit_of_folder, stock_network
 from softhat.export.kinds import STOCK
+from softhat.io.argument_types import shown, whole_number
 from softhat.io.errors import SofthatError
 from softhat.io.files import as_path, is_file, read_as_a_whole, read_json
-from softhat.io.options import shown, whole_number
 from softhat.models.folders import load
 from softhat.models.loop_model import LoopModel
 from softhat.runtime.answers import Answers

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.circuits.aimed import aimed_pairs
+from softhat.circuits.aimed_pairs import aimed_pairs
 from softhat.circuits.graph import Carries, Node, Witness
 from softhat.circuits.network import Array, Begun, Change, Network, NodePatch, Patch
 from softhat.logic.syntax.nodes import Formula

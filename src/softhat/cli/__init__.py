@@ -24,11 +24,11 @@ from typing import Any
 import typer
 
 from softhat.cli import output
-from softhat.cli.given import NotingCommand
-from softhat.cli.groups import flattened
+from softhat.cli.option_groups import flattened
 from softhat.cli.output import drop, say, tell, visible
-from softhat.io.cycles import OBJECTS
+from softhat.cli.written_options import NotingCommand
 from softhat.io.errors import FormulaError, SofthatError
+from softhat.io.garbage_collection import OBJECTS
 from softhat.io.protection import watch_inputs
 
 SUMMARIES = {

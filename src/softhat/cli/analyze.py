@@ -14,9 +14,9 @@ from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
 from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, is_folder
 from softhat.io.work import progress

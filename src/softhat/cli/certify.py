@@ -10,7 +10,6 @@ import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.coq import ask_coq
-from softhat.cli.given import is_given, refuse_given
 from softhat.cli.inputs import ZOO, JsonOption
 from softhat.cli.models import (
     ModelArgument,
@@ -28,6 +27,7 @@ from softhat.cli.output import (
     print_table,
     say,
 )
+from softhat.cli.written_options import is_given, refuse_given
 from softhat.export.coq.checker import check_file_name
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError

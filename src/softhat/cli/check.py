@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, shown_alphabet, warn_if_trivial
-from softhat.cli.deciding import kind_of_words
 from softhat.cli.eval import AtOption
 from softhat.cli.log_depth import check_language, is_log_depth
 from softhat.cli.output import print_facts, print_json
+from softhat.cli.questions import kind_of_words
 from softhat.logic.core import to_core
 from softhat.logic.decide.judge import Judgement, judge
 from softhat.logic.fragments import Description, describe

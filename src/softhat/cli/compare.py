@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, JsonOption, PropsOption, SymbolsOption
 from softhat.cli.models import ModelArgument, ModelOptions, is_ahat, read_model
 from softhat.cli.output import print_facts, print_json, print_table, say
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
 from softhat.models.compiler import compile as compile_formula

@@ -18,8 +18,8 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import check_writable, write_file
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import resolve_at
+from softhat.models.compile_arguments import OUTPUT
 from softhat.models.compiler import compile as compile_formula
-from softhat.models.given import OUTPUT
 from softhat.transformer.weights import Attention
 
 

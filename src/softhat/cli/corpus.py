@@ -11,11 +11,11 @@ import typer
 from softhat.circuits.corpus.corpus import make_corpus, model_line
 from softhat.circuits.corpus.extract import extract as extract_model
 from softhat.circuits.corpus.families import RASP
+from softhat.circuits.corpus.shards import Settings
 from softhat.circuits.corpus.targets import Target
-from softhat.circuits.corpus.work import Settings
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, DaskOption, JobsOption, JsonOption, read_alphabet
 from softhat.cli.output import print_facts, print_json
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
 from softhat.transformer.weights import Attention

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from softhat.circuits.exam.paper import VERSIONS, digest, questions, tasks
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JobsOption, JsonOption
 from softhat.cli.output import print_facts, print_json, print_table
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.work import progress
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.given import is_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.models import (
     ModelArgument,
@@ -21,6 +20,7 @@ from softhat.cli.models import (
     refuse_ahat,
 )
 from softhat.cli.output import check_suffix, length_and_reason, print_facts, print_json
+from softhat.cli.written_options import is_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder, parse_json, read_json, read_text
 from softhat.models.model import Model

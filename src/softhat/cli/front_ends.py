@@ -13,7 +13,7 @@ from typing import Any
 
 from typer.core import TyperOption
 
-from softhat.cli.given import NotingCommand
+from softhat.cli.written_options import NotingCommand
 from softhat.io.errors import SofthatError
 
 MARKS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softhat.cli.deciding import comparing
+from softhat.cli.questions import comparing
 from softhat.logic.decide.questions import implies
 
 command = comparing(

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from softhat.cli.front_ends import MARKS, MODULAR, predicates_option
-from softhat.cli.missing import check_is_formula
+from softhat.cli.mistaken_names import check_is_formula
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import decoded, parse_json, read_stream
 from softhat.io.files.reading import read_text as read_file
@@ -109,8 +109,8 @@ def read_given(
 ) -> Given:
     """A formula as text, or what `--regex` and the like put in its place.
 
-    The name of a folder that is not there is no formula (`softhat.cli.missing`); `used` are the
-    symbols of the words, which make it one.
+    The name of a folder that is not there is no formula (`softhat.cli.mistaken_names`); `used`
+    are the symbols of the words, which make it one.
     """
     if RASP.fullmatch(argument):
         raise SofthatError(

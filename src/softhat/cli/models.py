@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 import typer
 
 from softhat.cli.alphabets import is_inferred, note_inferred, warn_if_trivial
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import (
     AlphabetOption,
     Given,
@@ -24,6 +23,7 @@ from softhat.cli.inputs import (
 )
 from softhat.cli.log_depth import is_log_depth, read_log_depth
 from softhat.cli.rasp import is_rasp, read_rasp, to_tokens
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, is_folder
 from softhat.logic.fragments import symbols_of

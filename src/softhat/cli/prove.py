@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import AlphabetOption, JsonOption, read_alphabet, read_text
-from softhat.cli.missing import check_is_formula
+from softhat.cli.mistaken_names import check_is_formula
 from softhat.cli.output import print_facts, print_json, say
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_json
 from softhat.io.work import progress

@@ -11,7 +11,6 @@ import typer
 
 from softhat.cli import inputs
 from softhat.cli.eval import UNDECIDED, AtOption, accepted, answer_line
-from softhat.cli.given import is_given, refuse_given
 from softhat.cli.models import (
     DtypeOption,
     ModelArgument,
@@ -24,6 +23,7 @@ from softhat.cli.models import (
 )
 from softhat.cli.output import print_json, print_table, say, tell_later, telling_warnings
 from softhat.cli.rasp import print_values
+from softhat.cli.written_options import is_given, refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_folder
 from softhat.logic.semantics.words import Word

@@ -6,9 +6,9 @@ import typer
 
 from softhat.cli import inputs
 from softhat.cli.alphabets import is_inferred, note_inferred
-from softhat.cli.deciding import UpToOption, kind_of_words
 from softhat.cli.eval import AtOption
 from softhat.cli.output import print_json, say
+from softhat.cli.questions import UpToOption, kind_of_words
 from softhat.logic.decide.questions import satisfiable
 from softhat.logic.semantics.truth import resolve_at
 

@@ -10,9 +10,9 @@ import typer
 
 from softhat.cli.coq import ask_coq
 from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_json, say, tell
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import check_folder_writable, check_writable
 from softhat.io.work import progress

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.models import ModelArgument, ModelOptions, read_model, refuse_ahat
 from softhat.cli.output import print_json, say
+from softhat.cli.written_options import refuse_given
 
 
 def command(

@@ -11,10 +11,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption, WordArgument
 from softhat.cli.models import DtypeOption, ModelArgument, ModelOptions, read_model_and_words
 from softhat.cli.output import check_suffix, head_name, print_json, say
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.io.files import check_writable, write_file
 from softhat.io.pictures.style import SUFFIXES as PICTURES

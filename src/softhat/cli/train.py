@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from softhat.cli.inputs import AlphabetOption, FormulaArgument, JsonOption, read_alphabet, read_text
-from softhat.cli.missing import check_is_formula
+from softhat.cli.mistaken_names import check_is_formula
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_json

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.given import is_given, refuse_given
 from softhat.cli.inputs import DaskOption, JobsOption, JsonOption, show_word
 from softhat.cli.models import (
     DtypeOption,
@@ -20,6 +19,7 @@ from softhat.cli.models import (
     refuse_for_folder,
 )
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say, tell
+from softhat.cli.written_options import is_given, refuse_given
 from softhat.export.checking import verify
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from softhat.cli.given import refuse_given
 from softhat.cli.inputs import JsonOption
 from softhat.cli.output import print_facts, print_json, print_table, say
 from softhat.cli.trace import as_text
+from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
 from softhat.models.zoo.catalogue import entry_of, formula_of, zoo
 from softhat.models.zoo.entry import PREFIX, Entry

@@ -12,8 +12,8 @@ from softhat.explore.tapes import tape_page
 from softhat.explore.view import view_of
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.space_time import MOST_ROWS
+from softhat.io.argument_types import shown, whole_number
 from softhat.io.errors import SofthatError
-from softhat.io.options import shown, whole_number
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.runtime.answers import Answers

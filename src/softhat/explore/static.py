@@ -13,10 +13,10 @@ from typing import Any
 
 from softhat import __version__
 from softhat.explore.assets import catalogue_page
-from softhat.explore.kept import kept_view
 from softhat.explore.names import offers
 from softhat.explore.requests import ATTENTIONS, KINDS
 from softhat.explore.tapes import zoo_page
+from softhat.explore.view_cache import cached_view
 from softhat.io.files import check_folder_writable, json_bytes, write_folder
 from softhat.io.work.progress import Show
 
@@ -57,7 +57,7 @@ def _views(kind: str, offer: dict[str, Any]) -> dict[str, Any]:
     question = {name: offer[name] for name in ("text", "word", "alphabet")}
     views: dict[str, Any] = {}
     for attention in ATTENTIONS:
-        views[attention] = kept_view({"kind": kind, "attention": attention, **question})
+        views[attention] = cached_view({"kind": kind, "attention": attention, **question})
         if views[attention]["kind"] == "ahat":
             break
     return views

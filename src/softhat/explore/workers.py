@@ -294,7 +294,7 @@ def _context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["softhat.explore.kept"])
+    context.set_forkserver_preload(["softhat.explore.view_cache"])
     return context
 
 
@@ -307,8 +307,8 @@ def _limit(request: Mapping[str, Any], seconds: float) -> float:
 
 def _serve(pipe: Connection) -> None:
     """The process's loop: a request, an answer."""
-    from softhat.explore.kept import kept_view
     from softhat.explore.requests import explained
+    from softhat.explore.view_cache import cached_view
     from softhat.io.errors import SofthatError
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends its workers
@@ -320,7 +320,7 @@ def _serve(pipe: Connection) -> None:
         except (EOFError, OSError):
             return
         try:
-            view = kept_view(request)
+            view = cached_view(request)
             answer = 200, json.dumps(view, allow_nan=False, separators=(",", ":")).encode()
         except SofthatError as error:
             answer = 422, json.dumps(explained(error)).encode()

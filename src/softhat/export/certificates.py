@@ -8,8 +8,8 @@ from typing import Any
 from softhat.ahat.simulation.kernels import simulation_kernel_certificate
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.frontends.machines.machine import Machine
-from softhat.io.cycles import rarely_collected
 from softhat.io.errors import SofthatError
+from softhat.io.garbage_collection import rarely_collected
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.program.signals import Program

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.argument_types import shown
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import json_bytes, write_folder
-from softhat.io.options import shown
 from softhat.numbers.positions import Table, nearest_float, to_json
 from softhat.numerics.formats import FORMATS
 from softhat.runtime.answers import Answers

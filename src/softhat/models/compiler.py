@@ -3,7 +3,7 @@
 text → formulas (`parse`, `bind`) → simpler ones (`simplify`, `settle`) → core form (`core`) → heads
 and gates (`build`), in fewer layers (`strict`) → layers (`schedule`) → coordinates (`registers`) →
 weights (`lower`). What a formula was simplified to is taken only if the checker follows it
-(`follows`).
+(`is_provable`).
 
 Theorem 11. Every formula has a softmax transformer that computes it at every position of every
 word, with weights that depend neither on the word nor on n. Machine-checked: `unbounded` and
@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, get_args, overload
 
-from softhat.io.cycles import rarely_collected
 from softhat.io.errors import SofthatError
+from softhat.io.garbage_collection import rarely_collected
 from softhat.logic.binding import bound
 from softhat.logic.syntax.nodes import Formula
-from softhat.models.followed import follows
-from softhat.models.given import check_symbol, checked_symbols, named_formulas
+from softhat.models.compile_arguments import check_symbol, checked_symbols, named_formulas
 from softhat.models.model import Model
+from softhat.models.provable import is_provable
 from softhat.numbers.predicates import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
@@ -111,7 +111,9 @@ def compile(
     formulas = bound(named, predicates, predicate_length)  # every at(name) has its meaning
     symbols = checked_symbols(formulas, alphabet, propositions)
     with rarely_collected():
-        program = build(formulas, symbols, propositional, follows)  # → heads and gates, simplified
+        program = build(
+            formulas, symbols, propositional, is_provable
+        )  # → heads and gates, simplified
         transformer = lower(program, attention)  # → layers → registers → weights
     return Model(transformer, formulas, program, at=at)
 

@@ -39,11 +39,12 @@ def build(
     formulas: Mapping[str, nodes.Formula],
     symbols: Sequence[str],
     propositional: bool,
-    follows: Callable[[Program, Mapping[str, nodes.Formula]], bool] | None = None,
+    is_provable: Callable[[Program, Mapping[str, nodes.Formula]], bool] | None = None,
 ) -> Program:
     """The attention program whose outputs are `formulas`, over words of `symbols`.
 
-    Formulas are simplified first, unless what that gives is not seen to compute them (`follows`).
+    Formulas are simplified first, unless what that gives is not proved to compute them
+    (`is_provable`).
     """
     _check_symbols(formulas, symbols, propositional)
     if len(distinct(*formulas.values())[0]) > MOST_SIMPLIFIED:
@@ -56,7 +57,7 @@ def build(
     else:
         shorter = dict(zip(formulas, plain, strict=True))
         program = build_as_written(shorter, symbols, propositional)
-    if follows is None or plain == list(formulas.values()) or follows(program, formulas):
+    if is_provable is None or plain == list(formulas.values()) or is_provable(program, formulas):
         return program
     return build_as_written(formulas, symbols, propositional)
 

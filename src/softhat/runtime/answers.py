@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.argument_types import several, shown
 from softhat.io.errors import SofthatError, not_certified
 from softhat.io.files import json_bytes, write_folder
 from softhat.io.memory import hold_freed_memory
-from softhat.io.options import several, shown
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.numbers.positions import longest
 from softhat.numerics.formats import format_of

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from softhat.trained.balls import Balls, Growths, HeadWays, lengths
 from softhat.trained.checkpoint import Block, Checkpoint
+from softhat.trained.first_layer import head_parts, score_slack, swayed
 from softhat.trained.points import Points, own_error
-from softhat.trained.reads import head_parts, score_slack, swayed
 from softhat.trained.rounding import Array, Rounding, raised
 from softhat.trained.steepness import LastSteps
 from softhat.trained.walk import embedding, feed_forward, logits, queries_keys_values

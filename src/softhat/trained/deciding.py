@@ -17,14 +17,14 @@ from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Show
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.enumeration import Enumerated, Enumeration, OutOfTimeError
-from softhat.trained.prover import OneLayer, Outcome, cell_length, cells_to
-from softhat.trained.reads import Cell
+from softhat.trained.first_layer import Cell
+from softhat.trained.one_layer import OneLayer, Outcome, cell_length, cells_to
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import Rounding
 from softhat.trained.searching import Found, Search
-from softhat.trained.second import TwoLayers
 from softhat.trained.specification import FAR, Specification
+from softhat.trained.two_layers import TwoLayers
 from softhat.trained.verdict import Failure, OpenCell
 
 ABSTRACTION, ENUMERATION = "abstraction", "enumeration"

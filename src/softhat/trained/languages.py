@@ -19,8 +19,8 @@ import numpy as np
 
 from softhat.frontends.regular.dfa import DFA, live_states, read_dfa
 from softhat.frontends.regular.regex import read_regex
+from softhat.io.argument_types import shown, texts, whole_number
 from softhat.io.errors import SofthatError
-from softhat.io.options import shown, texts, whole_number
 from softhat.logic.core import to_core
 from softhat.logic.decide.paths import without_memory
 from softhat.logic.fragments import symbols_of

@@ -17,7 +17,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Show, unseen
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.deciding import Knowledge, Offset
-from softhat.trained.reads import BLOCK
+from softhat.trained.first_layer import BLOCK
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import FUNCTION_ULPS, UNITS, rounding_of
 from softhat.trained.specification import Specification, read_specification

@@ -26,8 +26,8 @@ from softhat.io.errors import SofthatError
 from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm, read_checkpoint
 from softhat.trained.deciding import FEW, proofs
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
+from softhat.trained.one_layer import cells_to
 from softhat.trained.prove import DOMAINS
-from softhat.trained.prover import cells_to
 from softhat.trained.rounding import UNITS, Array, rounding_of
 from softhat.trained.specification import Specification, read_specification
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
-from softhat.trained.prover import Outcome
-from softhat.trained.reads import FirstLayer
+from softhat.trained.first_layer import FirstLayer
+from softhat.trained.one_layer import Outcome
 from softhat.trained.rounding import Array
 from softhat.trained.specification import Specification
 from softhat.trained.support import best_word

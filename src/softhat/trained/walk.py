@@ -3,7 +3,7 @@
 The steps are the stock class's, as `numerics.walk` lists them: a norm, units with their activation,
 an output, the sum. What they do to a vector (`Points`) or to a set of them (`ActivationSet`) is the
 domain's business, and so is the rounding. Attention stands between: it needs to know which words
-there are (`reads`).
+there are (`first_layer`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from softhat.logic.decide.diagrams import TooHardError
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.questions import goal_of
 from softhat.logic.decide.search import shortest
-from softhat.logic.decide.short import Where, first_word
+from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.nodes import Formula

@@ -24,8 +24,8 @@ from softhat.ahat.analysis.tally import Gap, HeadId, Tally, TiedRow, chunk
 from softhat.ahat.exact import last_rows, run
 from softhat.ahat.model import AHAT, Word, check_ahat
 from softhat.ahat.words import all_words, feasible_length
+from softhat.io.argument_types import real_number, several, whole_number
 from softhat.io.errors import SofthatError
-from softhat.io.options import real_number, several, whole_number
 from softhat.io.work.progress import Progress, unseen
 from softhat.numbers.laws import Law
 from softhat.numerics.masks import allowed

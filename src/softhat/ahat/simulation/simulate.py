@@ -20,15 +20,15 @@ from softhat.ahat.simulation.every_length import (
     every_length,
     reaches,
 )
-from softhat.ahat.simulation.extremes import in_range
+from softhat.ahat.simulation.float64_range import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lengths import MANY_WORDS, Lengths
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.snap import snapped
 from softhat.ahat.simulation.temperature import BetaChoice, NoTemperatureError, choose
 from softhat.ahat.simulation.unique import tie_broken
+from softhat.io.argument_types import real_number, whole_number
 from softhat.io.errors import SofthatError
-from softhat.io.options import real_number, whole_number
 from softhat.numerics.formats import FORMATS
 
 

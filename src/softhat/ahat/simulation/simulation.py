@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softhat.ahat.file import dumps
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.certificate import SimulationCertificate
-from softhat.ahat.simulation.extremes import in_range
+from softhat.ahat.simulation.float64_range import in_range
 from softhat.ahat.simulation.interrupted import Interrupted
 from softhat.ahat.simulation.lower import VALUE, lower
 from softhat.io.errors import SofthatError

@@ -2,6 +2,6 @@
 
 from softhat.circuits.corpus.corpus import load_model, make_corpus, read_settings
 from softhat.circuits.corpus.extract import extract
-from softhat.circuits.corpus.work import Settings
+from softhat.circuits.corpus.shards import Settings
 
 __all__ = ["Settings", "extract", "load_model", "make_corpus", "read_settings"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from softhat.circuits.corpus.families import RASP
-from softhat.circuits.corpus.work import SPLITS, Settings
+from softhat.circuits.corpus.shards import SPLITS, Settings
 from softhat.io.errors import extra
 
 

@@ -35,10 +35,10 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from softhat.circuits.corpus.card import card, data_row, import_pyarrow, index_row, parquet_bytes
+from softhat.circuits.corpus.digests import damaged_files, write_sums
 from softhat.circuits.corpus.families import RASP, check_family
-from softhat.circuits.corpus.sums import damaged_files, write_sums
+from softhat.circuits.corpus.shards import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.circuits.corpus.targets import check_target
-from softhat.circuits.corpus.work import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
     as_path,

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from softhat.circuits.corpus.shards import Settings, draw
 from softhat.circuits.corpus.targets import exported
-from softhat.circuits.corpus.work import Settings, draw
 from softhat.circuits.exam.paper import CONTEXT, ExamTask
 from softhat.frontends.machines.reading import machine
 from softhat.io.files import json_bytes, read_json, write_file

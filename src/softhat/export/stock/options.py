@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from softhat.export.stock.followed import followed
 from softhat.export.stock.languages import StockLanguage, stock_language
 from softhat.export.stock.programs import stock_program
+from softhat.export.stock.provable import provable_program
 from softhat.frontends.machines.machine import Machine
 from softhat.frontends.regular.doubling import LogDepth
 from softhat.io.errors import SofthatError
@@ -185,7 +185,7 @@ def fitted(
             check_decoder(name, formula, architecture)
             check_tables(formula, context)
     if model.machine is None:
-        program = followed(program, formulas, context)
+        program = provable_program(program, formulas, context)
     if disguise is None:
         return program
     depth = max(describe(formula).temporal_depth for formula in formulas.values())

@@ -14,11 +14,11 @@ from itertools import islice, product
 from typing import Any
 
 from softhat.frontends.rasp import language
+from softhat.frontends.rasp.attending import DisagreementError, aggregate, width
 from softhat.frontends.rasp.conditions import All, Condition, Opposite, Some
 from softhat.frontends.rasp.evaluate import children_first, evaluate
 from softhat.frontends.rasp.expressions import RASPExpr
 from softhat.frontends.rasp.language import SOp
-from softhat.frontends.rasp.looking import DisagreementError, aggregate, width
 from softhat.frontends.rasp.maps import joined, mapped
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.outputs import Decoder, output

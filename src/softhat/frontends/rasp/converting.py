@@ -10,9 +10,15 @@ from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Any
 
-from softhat.frontends.rasp.changes import affine_values, changing, fitted_line, plain, positions_of
+from softhat.frontends.rasp.number_functions import (
+    affine_values,
+    changing,
+    fitted_line,
+    plain,
+    positions_of,
+)
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.places import categories_at
+from softhat.frontends.rasp.position_functions import categories_at
 from softhat.frontends.rasp.values import (
     Categories,
     Counted,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 
-from softhat.frontends.rasp.changes import changing, fitted_line
 from softhat.frontends.rasp.converting import (
     always_defined,
     case_pairs,
@@ -20,8 +19,9 @@ from softhat.frontends.rasp.converting import (
     union,
 )
 from softhat.frontends.rasp.means import is_positive, mapped_mean, mapped_quotient
+from softhat.frontends.rasp.number_functions import changing, fitted_line
 from softhat.frontends.rasp.operations import Between, LinearMap, Negate, Value, With
-from softhat.frontends.rasp.places import places_of, tried
+from softhat.frontends.rasp.position_functions import places_of, tried
 from softhat.frontends.rasp.values import (
     Categories,
     Counted,

@@ -15,8 +15,8 @@ from math import lcm
 
 import numpy as np
 
-from softhat.frontends.rasp.changes import changing, digit_table, plain
 from softhat.frontends.rasp.cubes import cubes_of
+from softhat.frontends.rasp.number_functions import changing, digit_table, plain
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import CountForm, QuotientCase, SelectedMean, exact, tagged
 from softhat.frontends.rasp.workshop import MOST_ENTRIES, Workshop

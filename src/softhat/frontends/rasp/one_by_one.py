@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from softhat.frontends.rasp.changes import positions_of
 from softhat.frontends.rasp.conditions import (
     All,
     ClassPairs,
@@ -21,6 +20,7 @@ from softhat.frontends.rasp.conditions import (
     Pointer,
     Some,
 )
+from softhat.frontends.rasp.number_functions import positions_of
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import CountForm, exact
 from softhat.frontends.rasp.workshop import Workshop

@@ -13,7 +13,7 @@ import numpy as np
 from softhat.frontends.rasp.conditions import Everything, Pointer
 from softhat.frontends.rasp.everywhere import same_everywhere
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.places import (
+from softhat.frontends.rasp.position_functions import (
     column,
     occurring,
     places_of,

@@ -11,12 +11,12 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from softhat.frontends.rasp.changes import affine_values, plain
 from softhat.frontends.rasp.conditions import All, ClassPairs, Condition, Everything, Some
 from softhat.frontends.rasp.converting import alike
+from softhat.frontends.rasp.number_functions import affine_values, plain
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.places import column, places_of
 from softhat.frontends.rasp.pointing import MOST_TRIES
+from softhat.frontends.rasp.position_functions import column, places_of
 from softhat.frontends.rasp.select_positions import distances_of
 from softhat.frontends.rasp.values import Joint, Known, Placed
 from softhat.frontends.rasp.workshop import Workshop

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from softhat.frontends.rasp.changes import plain
 from softhat.frontends.rasp.conditions import (
     ClassPairs,
     Condition,
@@ -14,9 +13,10 @@ from softhat.frontends.rasp.conditions import (
     Point,
     Some,
 )
+from softhat.frontends.rasp.number_functions import plain
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.places import places_of
 from softhat.frontends.rasp.pointing import MOST_TRIES, pointed
+from softhat.frontends.rasp.position_functions import places_of
 from softhat.frontends.rasp.values import Categories, CountForm, Known, QuotientCase
 from softhat.frontends.rasp.workshop import Workshop
 from softhat.io.errors import RaspError

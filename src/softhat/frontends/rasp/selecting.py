@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
-from softhat.frontends.rasp.changes import affine_values, plain, positions_of
 from softhat.frontends.rasp.conditions import (
     All,
     ClassPairs,
@@ -22,9 +21,10 @@ from softhat.frontends.rasp.conditions import (
 )
 from softhat.frontends.rasp.converting import quantity_of, to_categories
 from softhat.frontends.rasp.maps import COMPARISONS, by_value
+from softhat.frontends.rasp.number_functions import affine_values, plain, positions_of
 from softhat.frontends.rasp.operations import Comparison, Value
-from softhat.frontends.rasp.places import categories_at
 from softhat.frontends.rasp.pointing import MOST_TRIES, pointed_by_cases
+from softhat.frontends.rasp.position_functions import categories_at
 from softhat.frontends.rasp.select_pairs import asks_for_one, select_pairs
 from softhat.frontends.rasp.select_positions import (
     NoMaskError,

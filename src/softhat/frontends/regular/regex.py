@@ -32,8 +32,8 @@ from softhat.frontends.regular.dfa import (
     intersection,
     minimal,
 )
+from softhat.io.argument_types import texts
 from softhat.io.errors import FormulaError, SofthatError
-from softhat.io.options import texts
 from softhat.logic.syntax.tokens import unquote
 
 MOST_PIECES = 20_000

@@ -10,8 +10,8 @@ import errno
 import os
 from pathlib import Path
 
+from softhat.io.argument_types import shown
 from softhat.io.errors import SofthatError
-from softhat.io.options import shown
 
 _SHOWN = 60  # characters of a wrong name
 

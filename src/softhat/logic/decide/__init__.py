@@ -4,5 +4,5 @@
 `search`ed breadth first as decision `diagrams`, over the `letters` that the words are made of; a
 `sweep` merges subformulas that mean the same before.
 `counting` turns what can be proved about comparisons into something the search can use, and
-`short` tries all short words, which is all that can be done for the rest.
+`short_words` tries all short words, which is all that can be done for the rest.
 """

@@ -9,7 +9,7 @@ from softhat.io.errors import SofthatError
 from softhat.logic.binding import longest_word
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.questions import Effort, find_word
-from softhat.logic.decide.short import Where, first_word
+from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.semantics.truth import resolve_at
 from softhat.logic.semantics.words import Word

@@ -22,7 +22,7 @@ from softhat.logic.decide.diagrams import TooHardError
 from softhat.logic.decide.letters import Letters, letters_for
 from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
 from softhat.logic.decide.search import Goal, shortest
-from softhat.logic.decide.short import Where, first_word
+from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.decide.sweep import swept
 from softhat.logic.recalls import without_recalls
 from softhat.logic.refute import signal

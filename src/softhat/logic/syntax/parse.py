@@ -13,8 +13,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from softhat.io.argument_types import texts
 from softhat.io.errors import FormulaError, SofthatError
-from softhat.io.options import texts
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.complaints import explain, remainder_of_length
 from softhat.logic.syntax.decimals import to_integer

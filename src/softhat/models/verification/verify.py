@@ -18,8 +18,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from softhat.io.argument_types import whole_number
 from softhat.io.errors import SofthatError
-from softhat.io.options import whole_number
 from softhat.io.work import Results, Task, run, source_digest
 from softhat.models.model import Model
 from softhat.models.verification.items import KINDS, Item, Job, VerificationSettings

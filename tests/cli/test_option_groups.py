@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from softhat.cli.groups import flattened
+from softhat.cli.option_groups import flattened
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ import pytest
 
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.prover import cells_to
+from softhat.trained.one_layer import cells_to
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
-from softhat.trained.second import TwoLayers
 from softhat.trained.specification import FAR, Specification, read_specification
+from softhat.trained.two_layers import TwoLayers
 from tests.slices import every
 from tests.trained import tiny
 

@@ -12,7 +12,7 @@ import softhat
 from softhat.ahat.builder import Builder
 from softhat.ahat.gallery import GALLERY
 from softhat.ahat.model import AHAT
-from softhat.ahat.simulation.extremes import in_range
+from softhat.ahat.simulation.float64_range import in_range
 from softhat.io.errors import SofthatError
 from tests.slices import every
 

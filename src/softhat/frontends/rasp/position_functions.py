@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.frontends.rasp.changes import digit_table, plain, positions_of
 from softhat.frontends.rasp.cubes import cubes_of
+from softhat.frontends.rasp.number_functions import digit_table, plain, positions_of
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import (
     Categories,

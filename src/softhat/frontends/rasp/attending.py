@@ -13,9 +13,17 @@ from typing import Literal as Choice
 
 from softhat.frontends.rasp.conditions import Condition
 from softhat.frontends.rasp.converting import case_pairs, to_categories
+from softhat.frontends.rasp.distance_windows import (
+    anchored,
+    average_of,
+    count_within,
+    matched_within,
+    seen_in,
+    tabled,
+)
 from softhat.frontends.rasp.one_by_one import MOST_POSITIONS, one_by_one
+from softhat.frontends.rasp.one_position import coded, is_always_there, point_bit
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.points import coded, is_always_there, point_bit
 from softhat.frontends.rasp.resolving import (
     AtCode,
     AtPoint,
@@ -37,14 +45,6 @@ from softhat.frontends.rasp.values import (
     SelectedMean,
     exact,
     is_number,
-)
-from softhat.frontends.rasp.within import (
-    anchored,
-    average_of,
-    count_within,
-    matched_within,
-    seen_in,
-    tabled,
 )
 from softhat.frontends.rasp.workshop import MOST_CASES, Workshop
 from softhat.program.heads import At, Match, Previous, Range

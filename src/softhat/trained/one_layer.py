@@ -10,7 +10,7 @@ import numpy as np
 
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
-from softhat.trained.reads import Cell, FirstLayer
+from softhat.trained.first_layer import Cell, FirstLayer
 from softhat.trained.rounding import Rounding
 from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, logits, tail

@@ -1,6 +1,6 @@
 """Views of what has a name, kept on disk: certificates of the gallery take seconds to compute.
 
-A kept view is signed with the user's key and named after softhat's own source, so that another
+A cached view is signed with the user's key and named after softhat's own source, so that another
 version, or another hand, has no say in what the page claims. Nothing depends on it: what cannot be
 kept or read is computed.
 """
@@ -22,8 +22,8 @@ from softhat.io.files import json_bytes, read_json, write_file
 from softhat.io.files.keys import is_signed, signature
 
 
-def kept_view(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The view of a request: kept, or made and then kept."""
+def cached_view(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The view of a request: from the disk, or computed and then written there."""
     if not is_named(request):
         return view_of(request)
     file = _folder() / f"{_name(request)}.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from softhat.cli.given import is_given
+from softhat.cli.written_options import is_given
 from tests.cli.run import softhat
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 import softhat
-from softhat.io.cycles import OBJECTS, rarely_collected
+from softhat.io.garbage_collection import OBJECTS, rarely_collected
 
 
 @pytest.fixture(autouse=True)

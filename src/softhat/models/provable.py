@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from softhat.proof.atoms import Atoms
 
 
-def follows(program: Program, formulas: Mapping[str, Formula], atoms: Atoms | None = None) -> bool:
+def is_provable(
+    program: Program, formulas: Mapping[str, Formula], atoms: Atoms | None = None
+) -> bool:
     """Is it proved that a program computes its formulas, as far as formulas say what it does?
 
     `atoms` are those of a model whose words are bounded; otherwise words have any length.

@@ -14,7 +14,7 @@ import softhat
 from softhat.ahat import gallery
 from softhat.ahat.lens.report import look
 from softhat.circuits import corpus
-from softhat.io.options import real_number, several, shown, texts, whole_number
+from softhat.io.argument_types import real_number, several, shown, texts, whole_number
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.training import train
 

@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 
-from softhat.logic.decide import short
+from softhat.logic.decide import short_words
 from softhat.logic.decide.letters import Letters
-from softhat.logic.decide.short import Where, first_word
+from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.syntax.nodes import Formula
 from tests.logic import oracle
 from tests.logic.strategies import formulas
@@ -22,7 +22,7 @@ from tests.logic.strategies import formulas
 def test_it_is_the_first(where: Where, chunk: int, formula: Formula) -> None:
     letters = Letters(("b", "a"), False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(short, "_CHUNK", chunk)
+        patch.setattr(short_words, "_CHUNK", chunk)
         for length in (1, 2, 3):
             wanted = None
             for numbers in product(range(2), repeat=length):

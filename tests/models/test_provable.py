@@ -8,7 +8,7 @@ import pytest
 import softhat
 from softhat.logic.optimise.simplify import simplify
 from softhat.logic.random import random_formula
-from softhat.models.followed import follows
+from softhat.models.provable import is_provable
 from softhat.program.build import build, build_as_written
 from softhat.proof import boolean
 from tests.logic.oracle import truth
@@ -32,7 +32,7 @@ def test_what_cannot_be_followed_is_built_as_written(text: str) -> None:
 
 def test_what_can_be_followed_is_simplified() -> None:
     formulas = {"output": softhat.parse("O O a & true")}
-    simple = build(formulas, "ab", False, follows)
+    simple = build(formulas, "ab", False, is_provable)
     written = build_as_written(formulas, "ab", False)
     assert simplify(formulas["output"]) != formulas["output"]
     assert len(simple.signals) < len(written.signals)
@@ -41,8 +41,8 @@ def test_what_can_be_followed_is_simplified() -> None:
 def test_a_wrong_program_is_not_followed() -> None:
     claimed = {"output": softhat.parse("O (a S b)")}
     wrong = build_as_written({"output": softhat.parse("O a")}, "ab", False)
-    assert not follows(wrong, claimed)
-    assert follows(build_as_written(claimed, "ab", False), claimed)
+    assert not is_provable(wrong, claimed)
+    assert is_provable(build_as_written(claimed, "ab", False), claimed)
 
 
 @pytest.mark.full

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal as Choice
 
+from softhat.frontends.rasp.one_position import read_point
 from softhat.frontends.rasp.operations import Value
-from softhat.frontends.rasp.points import read_point
 from softhat.frontends.rasp.resolving import DistanceWindow, Masked, Part, selector_of
 from softhat.frontends.rasp.values import Categories, CountForm, exact, tagged
 from softhat.frontends.rasp.workshop import Workshop

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.stock.followed import followed
+from softhat.export.stock.provable import provable_program
 from softhat.logic.random import random_formula
 
 
@@ -22,7 +22,7 @@ def test_what_is_simplified_is_certified(text: str, tmp_path: object) -> None:
 
 def test_a_program_that_can_be_followed_stays_what_it_is() -> None:
     model = softhat.compile("!c S a & #(a) > #(b)", alphabet="abc")
-    assert followed(model.program, model.formulas, 64) is model.program
+    assert provable_program(model.program, model.formulas, 64) is model.program
 
 
 def test_random_decoders_are_certified(tmp_path: object) -> None:

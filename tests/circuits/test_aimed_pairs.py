@@ -10,7 +10,7 @@ import pytest
 
 import softhat
 from softhat import rasp
-from softhat.circuits.aimed import aimed_pairs
+from softhat.circuits.aimed_pairs import aimed_pairs
 from softhat.circuits.graph import Circuit
 from softhat.circuits.network import NativeNetwork, NodePatch
 from softhat.logic.syntax.parse import parse

@@ -1,6 +1,6 @@
 """The proof for models of two layers.
 
-The first layer's sets, one for each state of a refined machine at each position (`reads`,
+The first layer's sets, one for each state of a refined machine at each position (`first_layer`,
 `refinement`), go through the rest of that layer: sets of queries, keys and values for the second.
 There the scores of a query's set against a key's set lie in a range, and so do the values along
 axes; the largest mean over all words is a path of the machine (`paths`). What the second layer
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Checkpoint
+from softhat.trained.first_layer import Cell, FirstLayer, score_slack
+from softhat.trained.one_layer import OneLayer, Outcome, PieceBound, cell_length, cut, in_pieces
 from softhat.trained.paths import Nodes, largest_means
 from softhat.trained.points import own_error
-from softhat.trained.prover import OneLayer, Outcome, PieceBound, cell_length, cut, in_pieces
-from softhat.trained.reads import Cell, FirstLayer, score_slack
 from softhat.trained.refinement import Refined
 from softhat.trained.rounding import Array, Rounding, raised
 from softhat.trained.specification import Specification
