@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice, product
+from typing import TypeVar, cast
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from softhat.frontends.regular.least_depth import least_depth
 from softhat.frontends.regular.levels import Levels, level_text, levels
 from softhat.frontends.regular.monoid import find_counter
 from softhat.frontends.regular.regex import read_regex
+from tests.slices import every
 
 
 def of(text: str, alphabet: str = "ab") -> tuple[DFA, Levels]:
@@ -23,12 +27,16 @@ def of(text: str, alphabet: str = "ab") -> tuple[DFA, Levels]:
 
 SAID = [
     (".*a.*b.*", "ab", "level 1/2; dot-depth 1"),
-    ("a*b*", "ab", "level 1/2; dot-depth 1"),  # the complement is closed: no b before an a
+    ("a*b*", "ab", "level 1/2 of the complement; dot-depth 1"),  # that is, some b before an a
+    (".*", "ab", "level 0; dot-depth 0"),
     ("a*b+|ab*", "ab", "level 1, piecewise testable; dot-depth 1"),
     ("abba", "ab", "level 1, piecewise testable; dot-depth 0"),
     ("a.*", "ab", "R-trivial"),
-    (".*a", "ab", "with F and G alone; dot-depth 1"),
-    ("a.*b", "ab", "FO² with <: O, H, F and G are enough, the past alone is not; dot-depth 1"),
+    (".*a", "ab", "at the last position O and H alone, at the first F and G alone; dot-depth 1"),
+    ("a.*b", "ab", "at the last position O and H alone, at the first F and G alone; dot-depth 1"),
+    ("[ab]*ca.*b", "abc", "are enough; at the last position O and H alone; dot-depth"),
+    ("b.*ac[ab]*", "abc", "are enough; at the first F and G alone; dot-depth"),
+    ("[ab]*ca.*ac[ab]*", "abc", "are enough; neither half alone; dot-depth"),
     (".*aa.*", "ab", "level 3/2, not FO² with <; dot-depth 1"),
     ("~(.*aa.*)", "ab", "level 3/2 of the complement, not FO² with <; dot-depth 1"),
     ("(ab)*", "ab", "level 3/2 of the complement, not FO² with <; dot-depth 1"),
@@ -41,6 +49,128 @@ SAID = [
 @pytest.mark.parametrize(("text", "alphabet", "said"), SAID, ids=[text for text, _, _ in SAID])
 def test_known(text: str, alphabet: str, said: str) -> None:
     assert said in level_text(of(text, alphabet)[0])
+
+
+def small(part: int, of_parts: int) -> Iterator[DFA]:
+    """Minimal automata of one to three states over two letters: all parts together are all."""
+    for states in (1, 2, 3):
+        for flat in islice(product(range(states), repeat=2 * states), part, None, of_parts):
+            step = tuple(zip(flat[::2], flat[1::2], strict=True))
+            for chosen in range(1 << states):
+                accepting = frozenset(q for q in range(states) if chosen >> q & 1)
+                dfa = DFA(("a", "b"), 0, accepting, step)
+                if minimal(dfa) == dfa:
+                    yield dfa
+
+
+Seen = TypeVar("Seen", bound=Hashable)
+
+
+def told_apart(dfa: DFA, first: Seen, read: Callable[[Seen, str], tuple[Seen, Hashable]]) -> bool:
+    """Does what is read of a word tell whether it belongs? `read` gives what to remember after a
+    letter, and what is known there."""
+    start = (dfa.start, first)
+    queue, seen = [start], {start}
+    answers: dict[Hashable, bool] = {}
+    for state, memory in queue:
+        for letter, to in zip(dfa.alphabet, dfa.step[state], strict=True):
+            after, known = read(memory, letter)
+            if answers.setdefault(known, to in dfa.accepting) != (to in dfa.accepting):
+                return False
+            if (to, after) not in seen:
+                seen.add((to, after))
+                queue.append((to, after))
+    return True
+
+
+def subwords(most: int) -> Callable[[frozenset[str], str], tuple[frozenset[str], Hashable]]:
+    """Which words of at most so many letters are subwords."""
+
+    def read(memory: frozenset[str], letter: str) -> tuple[frozenset[str], Hashable]:
+        after = memory | {word + letter for word in memory if len(word) < most}
+        return after, after
+
+    return read
+
+
+Before = tuple[frozenset[Hashable], ...]
+
+
+def strict_past(memory: Before, letter: str) -> tuple[Before, Hashable]:
+    """The letter, and which types of one depth less stand before, again and again: what formulas
+    with strict O know, as deep as the memory."""
+    after, known = [], cast(Hashable, letter)
+    for types in memory:
+        after.append(types | {known})
+        known = (letter, types)
+    return tuple(after), known
+
+
+def accepts_more(dfa: DFA, p: int, q: int, accepting: frozenset[int]) -> bool:
+    """Are all words that p accepts accepted by q?"""
+    pairs, queue = {(p, q)}, [(p, q)]
+    for one, other in queue:
+        if one in accepting and other not in accepting:
+            return False
+        for pair in zip(dfa.step[one], dfa.step[other], strict=True):
+            if pair not in pairs:
+                pairs.add(pair)
+                queue.append(pair)
+    return True
+
+
+def no_pattern(dfa: DFA, accepting: frozenset[int]) -> bool:
+    """Pin and Weil's pattern of level 3/2, in the automaton: no word u stays at p and at q, of
+    whose letters a word leads from p to q, though p accepts a word that q does not."""
+    states = range(len(dfa.step))
+    for p, q in product(states, states):
+        if accepts_more(dfa, p, q, accepting):
+            continue
+        for letters in range(1, 1 << len(dfa.alphabet)):
+            inside = [k for k in range(len(dfa.alphabet)) if letters >> k & 1]
+            reached = [p]
+            for now in reached:
+                reached += {dfa.step[now][k] for k in inside} - {*reached}
+            loops, seen = [(p, q, 0)], set()
+            for one, other, used in loops:
+                for k in inside:
+                    at = (dfa.step[one][k], dfa.step[other][k], used | 1 << k)
+                    if at not in seen:
+                        seen.add(at)
+                        loops.append(at)
+            if q in reached and (p, q, letters) in seen:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("part", every(15, range(15)))
+def test_small_automata_by_definition(part: int) -> None:
+    """Each class by what it says, without the monoid: words that contain a word, what subwords
+    tell, what strict O tells from left to right and from right to left, a pattern of states."""
+    tried = 0
+    for dfa in small(part, 15):
+        known = levels(dfa)
+        assert (known is None) == (find_counter(dfa) is not None)
+        if known is None:
+            continue
+        tried += 1
+        states = range(len(dfa.step))
+        rejecting = frozenset(states) - dfa.accepting
+        closed = [
+            all(accepts_more(dfa, p, to, some) for p in states for to in dfa.step[p])
+            for some in (dfa.accepting, rejecting)
+        ]
+        assert closed == [known.half, known.co_half]
+        depth = len(dfa.step)  # enough: an automaton of depth d needs subwords of d (Klíma, Polák)
+        whole = any(told_apart(dfa, frozenset([""]), subwords(k)) for k in range(depth + 1))
+        assert whole == known.j_trivial
+        nothing: Before = (frozenset(),) * (depth + 1)
+        assert told_apart(dfa, nothing, strict_past) == known.past
+        assert told_apart(reverse(dfa), nothing, strict_past) == known.future
+        patterns = [no_pattern(dfa, some) for some in (dfa.accepting, rejecting)]
+        assert patterns == [known.polynomial, known.co_polynomial]
+        assert known.two_variables == all(patterns)
+    assert tried > 3
 
 
 def test_a_formula_bounds_the_dot_depth() -> None:

@@ -4,14 +4,18 @@ What logic, and so what attention, a language needs shows in its syntactic monoi
 monoid of its minimal automaton. Of each class below an equation decides exactly whether the
 language is in it (Pin, "Syntactic semigroups", 1997):
 
-- Straubing and Thérien's levels, by quantifiers over `<` alone. Level 1/2, finite unions of
-  A*a₁A*…aₖA*: letters put in never lead out of the language. Level 1, piecewise testable: the
-  monoid is J-trivial (Simon 1975). Level 3/2, finite unions of B₀*a₁B₁*…aₖBₖ*: e <= e s e for the
-  images e = e² of u and s of v, where v has no letters but those of u (Pin and Weil 1997).
+- Straubing and Thérien's levels, by quantifiers over `<` alone. Level 0: no word or all. Level 1/2,
+  finite unions of A*a₁A*…aₖA*: letters put in never lead out of the language. Level 1, piecewise
+  testable: the monoid is J-trivial (Simon 1975). Level 3/2, finite unions of B₀*a₁B₁*…aₖBₖ*:
+  e <= e s e for the images e = e² of u and s of v, where v has no letters but those of u (Pin and
+  Weil 1997).
 - FO² with `<`, which is temporal logic with O, H, F and G in their strict forms: (xy)^ω x (xy)^ω =
   (xy)^ω, the class DA (Thérien and Wilke 1998). Level 3/2 of the language and of its complement.
-- The past half of it, strict O and H alone: the monoid is R-trivial. It is what soft attention of
-  fixed precision computes without positions (Li and Cotterell 2025).
+- The past half of it, strict O and H alone, read after the last position: the monoid is R-trivial
+  (Cohen, Perrin and Pin 1993). It is what soft attention of fixed precision computes without
+  positions (Li and Cotterell 2025). A formula that is read at the last position knows the last
+  symbol besides: strict O and H are enough for L if for each letter a that of {u : ua in L} is
+  R-trivial, and strict F and G, read at the first position, if that of {u : au in L} is L-trivial.
 - The dot-depth hierarchy, which knows the next position too. Dot-depth 0: finite or cofinite.
   Dot-depth 1: Knast's equation (1983). FO² with `<` and the next position: every eSe is in DA.
 
@@ -24,13 +28,13 @@ needs depth 2 at least, whatever the size of its alphabet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.frontends.regular.dfa import DFA, complement
+from softhat.frontends.regular.dfa import DFA, complement, minimal
 
 MOST_ELEMENTS = 500
 """Of a monoid that is tried: equations of two elements take its square, Knast's more."""
@@ -45,7 +49,9 @@ class Levels:
 
     elements: int
     half: bool
-    """Level 1/2, or its complement is."""
+    """Level 1/2."""
+    co_half: bool
+    """The complement is of level 1/2."""
     j_trivial: bool
     """Level 1."""
     r_trivial: bool
@@ -56,6 +62,10 @@ class Levels:
     """The complement is of level 3/2."""
     two_variables: bool
     """FO² with `<`."""
+    past: bool
+    """A formula with strict O and H, read at the last position."""
+    future: bool
+    """A formula with strict F and G, read at the first position."""
     cofinite: bool
     """Dot-depth 0."""
     knast: bool
@@ -83,16 +93,19 @@ def levels(dfa: DFA) -> Levels | None:
     r_trivial, l_trivial = monoid.is_trivial(right=True), monoid.is_trivial(right=False)
     below = _inclusions(dfa)
     polynomial = _is_polynomial(monoid, below)
-    whole = [np.arange(monoid.size)]
+    in_da = _in_da(monoid, [np.arange(monoid.size)])
     return Levels(
         monoid.size,
-        _is_closed(dfa, below) or _is_closed(complement(dfa), below.T),
+        _is_closed(dfa, below),
+        _is_closed(complement(dfa), below.T),
         r_trivial and l_trivial,
         r_trivial,
         l_trivial,
         polynomial,
         None if polynomial is None else _is_polynomial(monoid, below.T),
-        _in_da(monoid, whole),
+        in_da,
+        r_trivial or in_da and _is_past(dfa),
+        l_trivial or in_da and _is_future(dfa),
         _is_cofinite(monoid),
         _knast(monoid),
         _in_da(monoid, [monoid.between(e, e) for e in monoid.some_idempotents]),
@@ -111,19 +124,28 @@ def level_text(dfa: DFA, depth: int | None = None) -> str:
 
 def _by_order(known: Levels) -> str:
     if known.j_trivial:
-        level = "1/2" if known.half else "1, piecewise testable"
-        return f"Straubing-Thérien level {level}"
+        return f"Straubing-Thérien level {_within_one(known)}"
     if known.two_variables:
         if known.r_trivial:
             return "R-trivial: strict O and H are enough, and level 1 is not"
-        more = "; with F and G alone" if known.l_trivial else ""
-        return f"FO² with <: O, H, F and G are enough, the past alone is not{more}"
+        halves = {"at the last position O and H": known.past, "at the first F and G": known.future}
+        alone = [f"{half} alone" for half, enough in halves.items() if enough]
+        more = ", ".join(alone) or "neither half alone"
+        return f"FO² with <: strict O, H, F and G are enough; {more}"
     if known.polynomial or known.co_polynomial:
         of = "" if known.polynomial else " of the complement"
         return f"Straubing-Thérien level 3/2{of}, not FO² with <"
     if known.polynomial is None:
         return "above Straubing-Thérien level 1, not FO² with <"
     return "Straubing-Thérien level 2 or above"
+
+
+def _within_one(known: Levels) -> str:
+    if known.half and known.co_half:  # no word or all: what is closed both ways
+        return "0"
+    if known.half:
+        return "1/2"
+    return "1/2 of the complement" if known.co_half else "1, piecewise testable"
 
 
 def _by_next(known: Levels, depth: int | None) -> str:
@@ -267,6 +289,27 @@ def _inclusions(dfa: DFA) -> NDArray[np.bool_]:
 def _is_closed(dfa: DFA, below: NDArray[np.bool_]) -> bool:
     """Does a letter more never lead out of the language?"""
     return all(below[q, to] for q, row in enumerate(dfa.step) for to in row)
+
+
+def _trivial(dfa: DFA, right: bool) -> bool:
+    """Is the language's monoid R-trivial (L-trivial)?"""
+    monoid = _Monoid.of(minimal(dfa))
+    assert monoid is not None  # an image of the whole language's, which is small
+    return monoid.is_trivial(right)
+
+
+def _is_past(dfa: DFA) -> bool:
+    """Is {u : ua in the language} of an R-trivial monoid, for each letter a?"""
+    before = (
+        frozenset(q for q, row in enumerate(dfa.step) if row[k] in dfa.accepting)
+        for k in range(len(dfa.alphabet))
+    )
+    return all(_trivial(replace(dfa, accepting=accepting), right=True) for accepting in before)
+
+
+def _is_future(dfa: DFA) -> bool:
+    """Is {u : au in the language} of an L-trivial monoid, for each letter a?"""
+    return all(_trivial(replace(dfa, start=after), right=False) for after in dfa.step[dfa.start])
 
 
 def _is_polynomial(monoid: _Monoid, below: NDArray[np.bool_]) -> bool | None:
