@@ -326,7 +326,8 @@ def test_a_folder_loads_without_softhat(tmp_path: Path) -> None:
 def test_the_modules_own_features_are_those_of_softhat(bos: bool) -> None:
     """The exported file has a copy of the evaluator: it must say the same, feature by feature."""
     from softhat.export.architecture.module_softhat import Positions
-    from softhat.numbers.positions import Named, floats, to_json
+    from softhat.numbers.positions import Named, floats
+    from softhat.numbers.stored import to_json
     from tests.numbers.test_positions import FEATURES
 
     features = (*FEATURES, Named("i", scaled=True))

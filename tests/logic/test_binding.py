@@ -8,7 +8,8 @@ import pytest
 
 from softhat import SofthatError, parse
 from softhat.logic.binding import bind, longest_word, predicates_file, predicates_of, with_tables
-from softhat.numbers.predicates import Listed, ListedByLength, from_json
+from softhat.numbers.predicates import Listed, ListedByLength
+from softhat.numbers.stored import predicate_from
 from tests.logic import oracle
 
 WORDS = ["a", "ab", "abba", "baabab", "bbbbbbbbba"]
@@ -45,6 +46,6 @@ def test_what_has_no_meaning_is_refused() -> None:
 def test_the_file_holds_what_the_names_mean() -> None:
     stored = with_tables(bind(parse("at(f) | at(prime) & at(p)"), oracle.GIVEN), 9)
     (data,) = predicates_file(stored).values()
-    read = [from_json(entry, "here") for entry in json.loads(data)]
+    read = [predicate_from(entry, "here") for entry in json.loads(data)]
     assert {p.name: p for p in read} == predicates_of(stored)
     assert predicates_file(parse("a S b")) == {} and longest_word(parse("a S b")) is None

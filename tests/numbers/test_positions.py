@@ -1,4 +1,4 @@
-"""Position features: floats and rationals against the definitions, and what files say of them."""
+"""Position features"""
 
 from __future__ import annotations
 
@@ -22,12 +22,8 @@ from softhat.numbers.positions import (
     Table,
     exact,
     floats,
-    from_json,
-    from_name,
     longest,
     needs_end,
-    text,
-    to_json,
 )
 from softhat.numbers.predicates import BuiltIn, define
 from tests.logic.oracle import PREDICATES
@@ -131,40 +127,3 @@ def test_which_features_need_the_end() -> None:
         DigitFeature(0, -1, 1, 1),
         Holds(BuiltIn("middle")),
     ]
-
-
-@pytest.mark.parametrize(
-    "feature", [*FEATURES, Named("i", scaled=True), Mod(5, 2, sinks=False)], ids=text
-)
-def test_files_give_a_feature_back(feature: Feature) -> None:
-    assert from_json(to_json(feature), "here") == feature
-
-
-@pytest.mark.parametrize(
-    "feature",
-    [Named("(-1)^i", scaled=True), Named("last"), Mod(12, 5, sinks=False)],
-    ids=text,
-)
-def test_names_of_old_folders_are_read(feature: Feature) -> None:
-    assert from_name(text(feature)) == feature
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        "j",
-        {"name": "j", "over": "P"},
-        {"name": "i", "over": "Q"},
-        {"mod": [3, 3]},
-        {"mod": [3.0, 1]},
-        {"mod": [3, 1], "sinks": True, "x": 1},
-        {"table": [0.5]},
-        {"table": "12"},
-        {},
-        7,
-        None,
-    ],
-)
-def test_bad_files_are_refused(data: object) -> None:
-    with pytest.raises(SofthatError, match="here"):
-        from_json(data, "here")

@@ -16,7 +16,6 @@ from softhat.numbers.predicates import (
     Unbound,
     column,
     define,
-    from_json,
     longest,
     named,
     tabulated,
@@ -48,21 +47,6 @@ def test_functions_become_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    "predicate",
-    [
-        BuiltIn("prime"),
-        define("p", "0110(01)"),
-        define("p", "(1)"),
-        define("p", [0, 1, 1]),
-        tabulated(define("p", lambda i, n: i == n), 33),
-    ],
-    ids=["built-in", "periodic", "only a period", "table", "by length"],
-)
-def test_files(predicate: Any) -> None:
-    assert from_json(predicate.to_json(), "here") == predicate
-
-
-@pytest.mark.parametrize(
     "given",
     ["", "012", "01(", "()", "prime", [], [2], ["0"], 5, None, [0.5], lambda: True,
      lambda i, j, k: True],
@@ -86,7 +70,3 @@ def test_refusals() -> None:
     for length in (0, 10**9, "7"):
         with pytest.raises(SofthatError, match="predicate_length"):
             tabulated(define("q", lambda i: True), length)
-    for data in ({}, {"predicate": "q"}, {"predicate": "q", "longest": 3, "by_length": "AA"},
-                 {"predicate": "q", "longest": 3, "by_length": "!"}):  # fmt: skip
-        with pytest.raises(SofthatError, match="here"):
-            from_json(data, "here")

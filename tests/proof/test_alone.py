@@ -28,7 +28,7 @@ def test_the_proof_is_copied_out_and_still_certifies(tmp_path: Path) -> None:
         "from softhat.io.files import read_json, read_tensors, read_text\n"
         "from softhat.logic.syntax.parse import parse\n"
         "from softhat.numbers.laws import from_json\n"
-        "from softhat.numbers.positions import from_name\n"
+        "from softhat.numbers.stored import from_name\n"
         "from softhat.proof.check import certify\n"
         "from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer\n"
         "folder = sys.argv[1]\n"

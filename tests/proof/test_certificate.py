@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.io.errors import CertificateError, CertificateWarning, SofthatError
+from softhat.io.errors import CertificateError, CertificateWarning
 from softhat.logic.random import random_formula
-from softhat.proof.certificate import Certificate, WhenRead
+from softhat.proof.certificate import WhenRead
 from tests.slices import sizes
 from tests.transformer.lowering.suite import nested
 
@@ -142,17 +142,6 @@ def test_what_a_head_is_proved_to_alone_is_computed_when_it_is_read() -> None:
     for head in softhat.compile("#(a) >= #(b) & Y (a S b)").certificate.heads:
         assert copy.deepcopy(head) == head and all(n > 80 for n in head.max_length.values())
         assert head.max_length.keys() == head.reasons.keys()
-
-
-def test_json_and_back() -> None:
-    certificate = softhat.compile("Y a & #(a) > 2", alphabet="ab").certificate
-    text = json.dumps(certificate.to_json())
-    assert Certificate.from_json(text) == certificate
-    assert Certificate.from_json(json.loads(text)) == certificate
-    with pytest.raises(SofthatError, match="format"):
-        Certificate.from_json("{}")
-    with pytest.raises(SofthatError, match="not a certificate"):
-        Certificate.from_json("[")
 
 
 def test_same_model_same_certificate() -> None:

@@ -1,4 +1,4 @@
-"""The search for a length, and the sums that are asked once for all lengths."""
+"""Lengths: what the search says is asked again, and sums are asked once for all lengths."""
 
 from __future__ import annotations
 
@@ -9,35 +9,11 @@ import pytest
 
 import softhat
 from softhat.models.model import Model
-from softhat.proof import lengths
-from softhat.proof.lengths import _ends, _search
+from softhat.proof import lengths, longest
+from softhat.proof.lengths import _ends
 from softhat.transformer.weights import scale
 from tests.proof.aimed import MUTATIONS, originals, tampered_weights
 from tests.proof.aimed_ledger import tampered_ledger
-
-
-@pytest.mark.parametrize("scaled", [True, False])
-def test_the_search_finds_the_first_failure(scaled: bool) -> None:
-    """Of bounds that grow while P is the same, judged length by length."""
-    rng = np.random.default_rng(7)
-    landmarks = [3]
-    attention = "temperature" if scaled else "unbounded"
-    for _ in range(200):
-        upto = int(rng.integers(1, 600))
-        drop = rng.uniform(0, 2, 12) if scaled else np.zeros(12)
-
-        def error(n: int, drop: np.ndarray = drop) -> float:
-            return n / 400 - float(drop[scale(attention, n).bit_length()])
-
-        limit = float(rng.uniform(-1, 1))
-
-        def fails(n: int, limit: float = limit) -> str | None:
-            return "too large" if error(n) > limit else None
-
-        first = next((n for n in range(1, upto + 1) if fails(n)), None)
-        found, why = _search(fails, upto, scaled, landmarks, digits=8)
-        assert found == (upto if first is None else first - 1)
-        assert why == (lengths.CONSIDERED if first is None else "too large")
 
 
 def test_every_length_has_an_end_with_the_same_scale_behind_it() -> None:
@@ -66,27 +42,36 @@ def test_asking_once_for_all_lengths_changes_nothing(
     assert certified() == found
 
 
+@pytest.mark.parametrize("attention", ["unbounded", "temperature"])
+def test_a_search_that_says_too_much_is_not_believed(
+    attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def certified() -> dict[str, int]:
+        model = softhat.compile("(a S b) S c & #(a) > i", alphabet="abc", attention=attention)
+        return dict(model.certificate.max_length)
+
+    right = certified()
+    search = longest.longest
+    for beyond in (1, 1 << 20, 1 << 60):
+        monkeypatch.setattr(longest, "longest", lambda *all, more=beyond: search(*all) + more)
+        assert all(0 <= n <= right[dtype] for dtype, n in certified().items())
+
+
 @pytest.mark.parametrize("start", [0, pytest.param(1_000, marks=pytest.mark.full)])
 def test_no_length_within_the_limit_fails(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search asks few lengths. Here every one to 60 is asked, and many beyond, of models that
     were tampered with so that bounds may behave otherwise than the search expects."""
-    search = lengths._search
+    search = longest.longest
 
-    def every(
-        fails: Callable[[int], str | None],
-        upto: int,
-        scaled: bool,
-        landmarks: list[int],
-        digits: int,
-    ) -> tuple[int, str]:
-        limit, why = search(fails, upto, scaled, landmarks, digits)
+    def every(fails: Callable[[int], str | None], *others: object) -> int:
+        limit = search(fails, *others)
         steps = np.geomspace(1, max(1, limit), 40).astype(np.int64).tolist()
         near = (limit // 2, limit // 2 + 1, limit - 2, limit - 1, limit)
         for n in {*range(1, 61), *steps, *near}:
             assert not 0 < n <= limit or fails(n) is None, (n, limit)
-        return limit, why
+        return limit
 
-    monkeypatch.setattr(lengths, "_search", every)
+    monkeypatch.setattr(longest, "longest", every)
     models = list(originals(("unbounded", "temperature")))
     with np.errstate(all="ignore"):
         for seed in range(start, start + (40 if not start else 2_000)):

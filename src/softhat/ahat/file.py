@@ -16,7 +16,7 @@ from typing import Any
 from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
 from softhat.io.errors import SofthatError
 from softhat.io.files import as_path, exists, is_file, parse_json, read_text, write_file
-from softhat.numbers import positions, rationals
+from softhat.numbers import rationals, stored
 from softhat.numbers.positions import Feature, Named
 from softhat.numbers.rationals import kind
 from softhat.transformer.weights import RESERVED
@@ -60,7 +60,7 @@ def dumps(model: AHAT) -> str:
         "alphabet": list(model.alphabet),
         "bos": model.bos,
         **({"eos": True} if model.eos else {}),
-        "positions": [positions.to_json(f) for f in model.positions],
+        "positions": [stored.to_json(f) for f in model.positions],
         "embedding": embedding,
         "position_embedding": [_out(row) for row in model.position_embedding],
         "layers": [_layer_out(layer) for layer in model.layers],
@@ -206,7 +206,7 @@ def _feed_forward(data: Any, place: str, d: int) -> FeedForward:
 
 def _feature(data: Any, place: str) -> Feature:
     try:
-        feature = positions.from_json(data, place)
+        feature = stored.from_json(data, place)
     except SofthatError as error:
         raise _BadPlaceError(str(error)) from None
     if isinstance(feature, Named) and feature.scaled:

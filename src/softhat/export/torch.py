@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from softhat.io.argument_types import shown
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import json_bytes, write_folder
-from softhat.numbers.positions import Table, nearest_float, to_json
+from softhat.numbers.positions import Table, nearest_float
+from softhat.numbers.stored import to_json
 from softhat.numerics.formats import FORMATS
 from softhat.runtime.answers import Answers
 from softhat.transformer.rows import distinct_rows

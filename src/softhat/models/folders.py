@@ -18,7 +18,7 @@ from softhat.logic.binding import bind, predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
 from softhat.numbers.predicates import Predicate
-from softhat.numbers.predicates import from_json as read_predicate
+from softhat.numbers.stored import predicate_from as read_predicate
 from softhat.transformer.stored import FORMAT, READ, DamagedError, damaged, transformer_in
 
 # Other kinds are imported where one is read: most models are compiled, and start-up counts.

@@ -12,8 +12,7 @@ quotient of integers. A new kind of feature is a dataclass here, with a case in 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
-from softhat.numbers import predicates, rationals
+from softhat.numbers import predicates
 
 Integers: TypeAlias = NDArray[Any]  # int64, or Python integers where those do not fit
 
@@ -262,70 +261,3 @@ def text(feature: Feature) -> str:
             return "table"
         case Holds(predicate):
             return f"at({predicate.name})"
-
-
-def to_json(feature: Feature) -> Any:
-    """The feature as plain data, for files."""
-    match feature:
-        case Named(name, scaled):
-            return {"name": name, "over": "P"} if scaled else name
-        case Mod(modulus, remainder, sinks):
-            pair = {"mod": [modulus, remainder]}
-            return pair if sinks else {**pair, "sinks": False}
-        case DigitFeature(bit, position, length, constant):
-            return {"digit": [bit, position, length, constant]}
-        case Table(entries):
-            return {"table": [rationals.to_json(x) for x in entries]}
-        case Holds(predicate):
-            return predicate.to_json()
-
-
-def from_json(data: Any, place: str) -> Feature:
-    """The feature that `to_json` wrote; errors name its place in the file."""
-    match data:
-        case str(name) | {"name": str(name), "over": "P"} if name not in NAMES:
-            raise SofthatError(
-                f"{place}: unknown position feature {name!r}; known: {' '.join(NAMES)}"
-            )
-        case str(name):
-            return Named(name)
-        case {"name": str(name), "over": "P", **rest} if not rest:
-            return Named(name, scaled=True)
-        case {"mod": pair, **rest} if rest in ({}, {"sinks": False}):
-            whole = isinstance(pair, list) and all(type(x) is int for x in pair)
-            if not whole or len(pair) != 2 or not 0 <= pair[1] < pair[0]:
-                raise SofthatError(
-                    f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}"
-                )
-            return Mod(pair[0], pair[1], sinks=not rest)
-        case {"digit": [int(bit), int(position), int(length), int(constant)], **rest} if (
-            not rest and bit >= 0
-        ):
-            return DigitFeature(bit, position, length, constant)
-        case {"table": list(entries), **rest} if not rest:
-            at = f"{place}.table"
-            return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
-        case {"predicate": str()}:
-            return Holds(predicates.from_json(data, place))
-    raise SofthatError(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
-
-
-_MOD = re.compile(r"mod\((\d+), (\d+)\)")
-_DIGIT = re.compile(r"bit (\d+) of (-?\d+)\*i \+ (-?\d+)\*n \+ (-?\d+)")
-
-
-def from_name(name: str, known: Mapping[str, predicates.Predicate] | None = None) -> Feature:
-    """The feature that a model folder of format version 1 names; `known` are its predicates."""
-    if known is not None and name.startswith("at(") and name[3:-1] in known:
-        return Holds(known[name[3:-1]])
-    match = _MOD.fullmatch(name)
-    if match is not None:
-        modulus, remainder = map(int, match.groups())
-        return Mod(modulus, remainder, sinks=False)
-    digit = _DIGIT.fullmatch(name)
-    if digit is not None:
-        return DigitFeature(*map(int, digit.groups()))
-    base = name.removesuffix("/P")
-    if base not in NAMES:
-        raise SofthatError(f"unknown position feature {name!r}")
-    return Named(base, scaled=base != name)

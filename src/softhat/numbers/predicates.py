@@ -9,10 +9,9 @@ function, which holds a meaning but cannot be stored: compiling makes a table of
 from __future__ import annotations
 
 import base64
-import binascii
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -304,25 +303,3 @@ def tabulated(predicate: Predicate, length: int = LENGTH) -> Predicate:
         return Listed(name, "".join("01"[bool(bit)] for bit in held))
     rows = [column(predicate, np.arange(1, n + 1), n) for n in range(1, length + 1)]
     return ListedByLength(name, length, np.packbits(np.concatenate(rows)).tobytes())
-
-
-def from_json(data: Mapping[str, Any], place: str) -> Predicate:
-    """The predicate that `to_json` wrote; errors name its place in the file."""
-    match data:
-        case {"predicate": str(name), **rest} if not rest and name in BUILT_IN:
-            return BuiltIn(name)
-        case {"predicate": str(name), "bits": str(bits), **rest} if not rest:
-            return define(name, bits)
-        case {
-            "predicate": str(name),
-            "longest": int(length),
-            "by_length": str(text),
-            **rest,
-        } if not rest and 1 <= length <= LONGEST_BY_LENGTH:
-            try:
-                packed = base64.b64decode(text, validate=True)
-            except binascii.Error:
-                packed = b""
-            if len(packed) == (length * (length + 1) // 2 + 7) // 8:
-                return ListedByLength(name, length, packed)
-    raise SofthatError(f"{place}: no numerical predicate that this softhat knows")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from softhat.io.errors import SofthatError
 from softhat.proof.proved import ProvedLengths
 
 Value = TypeVar("Value")
@@ -103,42 +100,16 @@ class Certificate(ProvedLengths):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `json.dump`, the same for the same model; an infinite gap is null."""
-        from softhat.proof.document import document
+        from softhat.proof.compiled import to_json  # a text beside the proof
 
-        data = document("compiled", **asdict(self))
-        if self.errors:
-            finite = {name: x if math.isfinite(x) else None for name, x in self.errors.items()}
-            data |= {"error": finite["float32"], "errors": finite}
-        else:
-            del data["error"], data["errors"]
-        for part in (*data["heads"], *data["outputs"]):
-            for key in ("min_gap", "slack"):
-                if key in part:
-                    part[key] = part[key] if math.isfinite(part[key]) else None
-        return data
+        return to_json(self)
 
     @staticmethod
     def from_json(data: Mapping[str, Any] | str) -> Certificate:
         """Read back what `to_json` gave, as data or as JSON text."""
-        from softhat.proof.document import kind_of
+        from softhat.proof.compiled import from_json
 
-        try:
-            facts = dict(json.loads(data) if isinstance(data, str) else data)
-            if kind_of(facts) != "compiled":
-                raise SofthatError(f"expected the certificate of a compiled model: {facts['kind']}")
-            return Certificate(
-                attention=facts["attention"],
-                max_length=dict(facts["max_length"]),
-                binding=dict(facts["binding"]),
-                heads=tuple(HeadCertificate(**_with_infinity(h)) for h in facts["heads"]),
-                outputs=tuple(OutputCertificate(**_with_infinity(o)) for o in facts["outputs"]),
-                assumptions=tuple(facts["assumptions"]),
-                every_length=facts["every_length"],
-                void=tuple(facts["void"]),
-                **_numbers(facts),
-            )
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise SofthatError(f"not a certificate: {error}") from None
+        return from_json(data)
 
     def __repr__(self) -> str:
         lengths = ", ".join(f"{name} {length:,}" for name, length in self.max_length.items())
@@ -149,16 +120,3 @@ class Certificate(ProvedLengths):
         from softhat.proof.explain import explain
 
         return explain(self)
-
-
-def _numbers(facts: Mapping[str, Any]) -> dict[str, Any]:
-    errors = {name: _finite(x) for name, x in facts.get("errors", {}).items()}
-    return {"error": errors["float32"], "errors": errors} if errors else {}
-
-
-def _finite(x: float | None) -> float:
-    return math.inf if x is None else x
-
-
-def _with_infinity(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: math.inf if value is None else value for key, value in part.items()}

@@ -1,9 +1,12 @@
-"""From what was derived to a certificate: lengths for each number format, slack, reasons."""
+"""From what was derived to a certificate: lengths for each number format, slack, reasons.
+
+Whoever looks for the longest length (`softhat.proof.longest`) need not be believed: what it says is
+asked again here, at the lengths that stand for all up to it.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from math import inf, isnan
@@ -36,12 +39,6 @@ ASSUMPTIONS = (
     "hidden units with equal incoming weights share one sum: the two units of a clip round alike",
     f"lengths are cut at 2^53 = {CAP}",
 )
-_LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 2, 1, 0, -1))
-"""Where formats run out of digits many limits lie, or next to it."""
-_TIMES = range(3, 16, 2)
-"""… or where so many times the length is a power of two: there spacings double, too."""
-_CLOSE = 128
-"""Many others lie a little below one of these."""
 
 
 @dataclass(slots=True)
@@ -260,8 +257,16 @@ class Report:
     def _search(
         self, fails: Callable[[int], str | None], form: Format, upto: int | None = None
     ) -> tuple[int, str]:
-        longest = self.proof.longest if upto is None else upto
-        return _search(fails, longest, self.scaled, self.landmarks[form.name], form.digits)
+        """The largest n to `upto` such that no length to n fails, and why n+1 does."""
+        from softhat.proof.longest import longest  # whose answer is asked again
+
+        most = self.proof.longest if upto is None else upto
+        asked = cache(fails)
+        ends = _ends(most, self.scaled)
+        n = min(most, longest(asked, most, ends, self.landmarks[form.name], form.digits))
+        if n and any(map(asked, _ends(n, self.scaled))):
+            n = 0
+        return n, CONSIDERED if n == most else asked(n + 1) or ""
 
     def _sum_limit(
         self, total: GateSum, clip: Clip | None, form: Format, upto: int
@@ -364,70 +369,14 @@ def _reason(result: Bound | str) -> str | None:
     return result if isinstance(result, str) else None
 
 
-def _search(
-    fails: Callable[[int], str | None],
-    upto: int,
-    scaled: bool,
-    landmarks: list[int],
-    digits: int,
-) -> tuple[int, str]:
-    """The largest n <= upto such that no n' <= n fails, and why n+1 does.
+def _ends(upto: int, scaled: bool) -> Iterator[int]:
+    """Lengths to `upto` that stand for all: the last one with each P, the scale of positions.
 
-    Bounds grow with n as long as P, the scale of positions, is the same, but weights on features
-    that are divided by P matter less as P grows: so the longest words of every P are asked, from
-    the shortest on, and only the first P that fails is searched. (`scaled`: there is a P.) `upto`
-    is asked first, then limits of other heads, the last one before all, then powers of two from
-    the format's `digits` outwards, then other likely ones, then the lengths between them.
+    Bounds grow with n as long as P is the same, but weights on features that are divided by P
+    matter less as P grows. (`scaled`: there is a P.)
     """
-    low, high = 0, upto + 1
-
-    def narrow(n: int) -> None:
-        nonlocal low, high
-        if low < n < high:
-            low, high = (n, high) if fails(n) is None else (low, n)
-
-    def among(lengths: Sequence[int]) -> None:
-        """By lengths in order."""
-        while (first := bisect_right(lengths, low)) < (end := bisect_left(lengths, high)):
-            narrow(lengths[(first + end) // 2])
-
-    if scaled:
-        for end in _ends_of_scales(upto):
-            narrow(end)
-            if high == end:
-                break
-    narrow(upto)
-    among(_with_next(landmarks[-1:]))
-    among(_with_next(landmarks))
-    power = 1 << digits - 1
-    while low < power < high:
-        narrow(power)
-        power = power * 2 if power == low else power // 2
-    narrow(high - _CLOSE)
-    among(_LIKELY)
-    among(_with_next((1 << (high * m).bit_length() - 1) // m for m in _TIMES))
-    narrow(high - _CLOSE)
-    while high - low > 1:
-        narrow((low + high) // 2)
-    if low in landmarks:
-        landmarks.remove(low)
-    landmarks.append(low)
-    return (upto, CONSIDERED) if low == upto else (low, fails(high) or "")
-
-
-def _with_next(lengths: Iterable[int]) -> list[int]:
-    return sorted({n for at in lengths for n in (at, at + 1)})
-
-
-def _ends(upto: int, scaled: bool) -> Iterable[int]:
-    """Lengths to `upto` among which every bound is largest at one: the last of every P, if there
-    is a P."""
-    return _ends_of_scales(upto) if scaled else (upto,)
-
-
-def _ends_of_scales(upto: int) -> Iterator[int]:
     scale = 4
-    while scale - 2 < upto:
+    while scaled and scale - 2 < upto:
         yield scale - 2
         scale *= 2
     yield upto

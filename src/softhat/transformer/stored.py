@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
 from softhat.io.files import RECORD
-from softhat.numbers import positions
 from softhat.numbers.laws import Law
 from softhat.numbers.laws.stored import from_json
 from softhat.numbers.positions import Feature
 from softhat.numbers.predicates import Predicate
+from softhat.numbers.stored import from_json as feature_of
+from softhat.numbers.stored import from_name as feature_named
+from softhat.numbers.stored import to_json as feature_to_json
 from softhat.transformer.weights import (
     BOS,
     EOS,
@@ -79,7 +81,7 @@ def config_of(t: Transformer, kind: str) -> dict[str, Any]:
         "alphabet": list(t.symbols),
         "propositional": t.propositional,
         "sinks": list(t.sinks),
-        "positions": [positions.to_json(feature) for feature in t.positions],
+        "positions": [feature_to_json(feature) for feature in t.positions],
         "outputs": list(t.outputs),
         "size": asdict(t.size),
         "layers": [
@@ -220,12 +222,12 @@ def transformer_in(
 
 def _features(config: Mapping[str, Any], known: Mapping[str, Predicate]) -> tuple[Feature, ...]:
     if config.get("version") == 1:
-        return tuple(positions.from_name(name, known) for name in _strings(config, "positions"))
+        return tuple(feature_named(name, known) for name in _strings(config, "positions"))
     entries = config["positions"]
     if not isinstance(entries, list):
         raise DamagedError("config.json: positions must be a list")
     where = "config.json: positions"
-    return tuple(positions.from_json(x, f"{where}[{k}]") for k, x in enumerate(entries))
+    return tuple(feature_of(x, f"{where}[{k}]") for k, x in enumerate(entries))
 
 
 def _law(head: dict[str, Any], attention: Attention) -> Law:

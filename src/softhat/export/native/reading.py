@@ -45,7 +45,7 @@ from softhat.models.loop_model import LANGUAGE, LoopModel
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.numbers.laws.stored import from_json as law_of
-from softhat.numbers.positions import from_json as feature_of
+from softhat.numbers.stored import from_json as feature_of
 from softhat.numerics.formats import FORMATS
 from softhat.transformer import weights
 

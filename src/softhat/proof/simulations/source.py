@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from softhat.io.errors import SofthatError
-from softhat.numbers import positions, rationals
+from softhat.numbers import positions, rationals, stored
 from softhat.numbers.positions import Feature
 from softhat.numerics.exact import Matrix as Matrix
 from softhat.numerics.exact import Ties
@@ -111,7 +111,7 @@ def read(document: Mapping[str, Any]) -> SourceModel:
 def _read(document: Mapping[str, Any]) -> SourceModel:
     alphabet = tuple(document["alphabet"])
     width = len(document["output"]["weights"])
-    features = tuple(positions.from_json(f, "positions") for f in document["positions"])
+    features = tuple(stored.from_json(f, "positions") for f in document["positions"])
     has_bos, has_eos = bool(document.get("bos", False)), bool(document.get("eos", False))
     embedding = {s: _vector(v, width) for s, v in document["embedding"].items()}
     if set(embedding) != {*alphabet, *[BOS] * has_bos, *[EOS] * has_eos}:

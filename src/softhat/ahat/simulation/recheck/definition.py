@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from softhat.numbers import predicates
+from softhat.numbers.predicates import column
+from softhat.numbers.stored import predicate_from
 
 Codes = tuple[int, ...]
 
@@ -119,8 +120,8 @@ def _feature(feature: Any, i: int, n: int, bos: bool) -> Fraction:
             number = max(position * i + length * n + constant, 0)
             return Fraction(number >> bit & 1 if own else 0)
         if "predicate" in feature:
-            predicate = predicates.from_json(feature, "positions")
-            return Fraction(int(predicates.column(predicate, np.array([i]), n)[0]))
+            predicate = predicate_from(feature, "positions")
+            return Fraction(int(column(predicate, np.array([i]), n)[0]))
         return Fraction(0) if i > n else Fraction(feature["table"][i if bos else i - 1])
     if feature.startswith("j/n^"):
         return Fraction(i, n ** int(feature.removeprefix("j/n^")))

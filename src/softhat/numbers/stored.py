@@ -1,0 +1,113 @@
+"""Position features and numerical predicates in files: read with care, in the place's name.
+
+A predicate writes itself (`Predicate.to_json`). A proof about weights reads neither.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from softhat.io.errors import SofthatError
+from softhat.numbers import rationals
+from softhat.numbers.arithmetic_sets import BUILT_IN
+from softhat.numbers.positions import NAMES, DigitFeature, Feature, Holds, Mod, Named, Table
+from softhat.numbers.predicates import (
+    LONGEST_BY_LENGTH,
+    BuiltIn,
+    ListedByLength,
+    Predicate,
+    define,
+)
+
+
+def to_json(feature: Feature) -> Any:
+    """The feature as plain data, for files."""
+    match feature:
+        case Named(name, scaled):
+            return {"name": name, "over": "P"} if scaled else name
+        case Mod(modulus, remainder, sinks):
+            pair = {"mod": [modulus, remainder]}
+            return pair if sinks else {**pair, "sinks": False}
+        case DigitFeature(bit, position, length, constant):
+            return {"digit": [bit, position, length, constant]}
+        case Table(entries):
+            return {"table": [rationals.to_json(x) for x in entries]}
+        case Holds(predicate):
+            return predicate.to_json()
+
+
+def from_json(data: Any, place: str) -> Feature:
+    """The feature that `to_json` wrote; errors name its place in the file."""
+    match data:
+        case str(name) | {"name": str(name), "over": "P"} if name not in NAMES:
+            raise SofthatError(
+                f"{place}: unknown position feature {name!r}; known: {' '.join(NAMES)}"
+            )
+        case str(name):
+            return Named(name)
+        case {"name": str(name), "over": "P", **rest} if not rest:
+            return Named(name, scaled=True)
+        case {"mod": pair, **rest} if rest in ({}, {"sinks": False}):
+            whole = isinstance(pair, list) and all(type(x) is int for x in pair)
+            if not whole or len(pair) != 2 or not 0 <= pair[1] < pair[0]:
+                raise SofthatError(
+                    f"{place}.mod must be [m, r] with integers 0 <= r < m, not {pair!r}"
+                )
+            return Mod(pair[0], pair[1], sinks=not rest)
+        case {"digit": [int(bit), int(position), int(length), int(constant)], **rest} if (
+            not rest and bit >= 0
+        ):
+            return DigitFeature(bit, position, length, constant)
+        case {"table": list(entries), **rest} if not rest:
+            at = f"{place}.table"
+            return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
+        case {"predicate": str()}:
+            return Holds(predicate_from(data, place))
+    raise SofthatError(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")
+
+
+_MOD = re.compile(r"mod\((\d+), (\d+)\)")
+_DIGIT = re.compile(r"bit (\d+) of (-?\d+)\*i \+ (-?\d+)\*n \+ (-?\d+)")
+
+
+def from_name(name: str, known: Mapping[str, Predicate] | None = None) -> Feature:
+    """The feature that a model folder of format version 1 names; `known` are its predicates."""
+    if known is not None and name.startswith("at(") and name[3:-1] in known:
+        return Holds(known[name[3:-1]])
+    match = _MOD.fullmatch(name)
+    if match is not None:
+        modulus, remainder = map(int, match.groups())
+        return Mod(modulus, remainder, sinks=False)
+    digit = _DIGIT.fullmatch(name)
+    if digit is not None:
+        return DigitFeature(*map(int, digit.groups()))
+    base = name.removesuffix("/P")
+    if base not in NAMES:
+        raise SofthatError(f"unknown position feature {name!r}")
+    return Named(base, scaled=base != name)
+
+
+def predicate_from(data: Mapping[str, Any], place: str) -> Predicate:
+    """The predicate that `to_json` wrote; errors name its place in the file."""
+    match data:
+        case {"predicate": str(name), **rest} if not rest and name in BUILT_IN:
+            return BuiltIn(name)
+        case {"predicate": str(name), "bits": str(bits), **rest} if not rest:
+            return define(name, bits)
+        case {
+            "predicate": str(name),
+            "longest": int(length),
+            "by_length": str(text),
+            **rest,
+        } if not rest and 1 <= length <= LONGEST_BY_LENGTH:
+            try:
+                packed = base64.b64decode(text, validate=True)
+            except binascii.Error:
+                packed = b""
+            if len(packed) == (length * (length + 1) // 2 + 7) // 8:
+                return ListedByLength(name, length, packed)
+    raise SofthatError(f"{place}: no numerical predicate that this softhat knows")
