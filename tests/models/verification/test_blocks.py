@@ -145,3 +145,27 @@ def test_words_that_are_measured_have_all_letters_everywhere(alphabet: str) -> N
     assert len(words) == min(len(alphabet) ** 7 // 32, 512)
     assert len(np.unique(words, axis=0)) == len(words)
     assert all(len(np.unique(column)) == len(alphabet) for column in words.T)
+
+
+def test_one_block_is_of_all_shorter_words() -> None:
+    """Where nothing tells how long a word is; where something does, each length has its items."""
+    cut = job(softhat.compile("a S (b & Y c)", alphabet="abc"), 9)
+    (item,) = cut.items()
+    assert list(cut.lengths(item)) == list(range(1, 10))
+    assert cut.run(item)["words"] == sum(3**n for n in range(1, 10))
+    for text in ("F (a & O b)", "first | Y (a & n > 2)"):
+        cut = job(softhat.compile(text, alphabet="abc"), 9)
+        assert [list(cut.lengths(item)) for item in cut.items()] == [[n] for n in range(1, 10)]
+
+
+def test_what_was_not_tried_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted item of words to length 9 leaves length 1 untried."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    model = softhat.compile("a S (b & Y c)", alphabet="abc")
+    monkeypatch.setattr(Job, "_check_block", interrupted)
+    result = softhat.verify(model, exhaustive=9, random=0, adversarial=0)
+    assert not result.complete
+    assert (result.words, result.exhaustive_length) == (0, 0)

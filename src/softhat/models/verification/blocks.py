@@ -2,8 +2,9 @@
 
 A model's margins are computed once for all words that agree in what they follow from
 (`runtime.merged`), its formulas' truth for 64 words in a machine word. Where a model looks one way
-and its formulas do, too, and nothing tells how long the word is, words of length n are checked at
-one position only: at the others they say what shorter words have said.
+and its formulas do, too, and nothing tells how long the word is, a word's positions say what
+shorter words say: one block of all words of a length is one of all shorter words, too, and of words
+that are longer still one position is checked.
 """
 
 from __future__ import annotations
@@ -75,13 +76,15 @@ class Blocks:
             length += 1
         return length if self.k**length >= FEWEST else 0
 
-    def least_margins(self, n: int, start: int, free: int) -> NDArray[Any] | None:
+    def least_margins(
+        self, n: int, start: int, free: int, shorter: bool = False
+    ) -> NDArray[Any] | None:
         """Each output's least margin in the words from number `start` on that agree with it but for
-        the last `free` letters, at the positions that shorter words do not show; None if one of
-        them is wrong."""
+        the last `free` letters, at the positions that shorter words do not show, or at all for
+        the `shorter` ones; None if one of them is wrong."""
         fixed = [start // self.k ** (n - 1 - at) % self.k for at in range(n - free)]
         positions = range(n)
-        if self.settled(n):
+        if self.settled(n) and not shorter:
             positions = range(n - 1, n) if self.way == 1 else range(1)
         merged = Merged(self.ready, self.table, *all_words(fixed, self.k, free), positions)
         truths = self._truths(n, start, self.k**free)

@@ -51,7 +51,8 @@ MEASURED, MOST_MEASURED = 32, 1 << 9
 
 
 class Item(NamedTuple):
-    """Words `start` to `stop` of a kind, all of length `n`."""
+    """Words `start` to `stop` of a kind, all of length `n`; the first exhaustive item may be of all
+    shorter words, too (`Job.lengths`)."""
 
     kind: Kind
     n: int
@@ -114,8 +115,23 @@ class Job:
     def items(self) -> list[Item]:
         return [*self._exhaustive(), *self._random(), *self._adversarial(), *self._searches()]
 
+    @cached_property
+    def _at_once(self) -> int:
+        """The length of words whose block is one of all shorter words; at least 1."""
+        n = 1
+        while n < self.exhaustive_length and self._blocks.settled(n + 1):
+            n += 1
+        while n > 1 and self._free(n) < n:
+            n -= 1
+        return n
+
+    def lengths(self, item: Item) -> range:
+        """The lengths of an item's words."""
+        shortest = 1 if item.kind == "exhaustive" and item.n == self._at_once else item.n
+        return range(shortest, item.n + 1)
+
     def _exhaustive(self) -> Iterator[Item]:
-        for n in range(1, self.exhaustive_length + 1):
+        for n in range(self._at_once, self.exhaustive_length + 1):
             total = len(self.table) ** n
             free = self._free(n)
             step = len(self.table) ** free if free else self._fitting(n)
@@ -186,12 +202,13 @@ class Job:
         if item.kind == "exhaustive" and self._free(item.n) and self._check_block(item, findings):
             samples.append(self._measured(item))
         else:
-            for tokens, sample in self._batches(item, findings):
+            for tokens, sample in self._one_by_one(item, findings):
                 self.check(tokens, findings)
                 if findings.mismatch is not None:
                     break
                 samples.append(sample)
-        if findings.mismatch is None and any(map(len, samples)):
+        samples = list(filter(len, samples))
+        if findings.mismatch is None and samples:
             self._leaks(np.concatenate(samples), findings)  # together: small batches are dear
         return findings.to_json(time.perf_counter() - began)
 
@@ -235,10 +252,11 @@ class Job:
     def _check_block(self, item: Item, findings: Findings) -> bool:
         """All words of an item at once; whether they are right. Which of them is wrong is seen one
         by one."""
-        least = self._blocks.least_margins(item.n, item.start, self._free(item.n))
+        lengths, free = self.lengths(item), self._free(item.n)
+        least = self._blocks.least_margins(item.n, item.start, free, shorter=len(lengths) > 1)
         if least is None:
             return False
-        findings.words += item.stop - item.start
+        findings.words += item.stop - item.start + sum(len(self.table) ** n for n in lengths[:-1])
         findings.margin = np.minimum(findings.margin, least)
         return True
 
@@ -262,6 +280,12 @@ class Job:
         findings.leak = np.maximum(findings.leak, soft.max(axis=0))
         findings.exact_leak = np.maximum(findings.exact_leak, exact.max(axis=0))
         return soft
+
+    def _one_by_one(self, item: Item, findings: Findings) -> Iterator[tuple[Tokens, Tokens]]:
+        """`_batches` of an item, the shortest words first."""
+        for n in self.lengths(item)[:-1]:
+            yield from self._batches(Item("exhaustive", n, 0, len(self.table) ** n), findings)
+        yield from self._batches(item, findings)
 
     def _batches(self, item: Item, findings: Findings) -> Iterator[tuple[Tokens, Tokens]]:
         """The words of an item, and those of them to measure head by head."""

@@ -188,7 +188,7 @@ def _result(
         for k, name in enumerate(outputs)
     }
     all_done = {k for k, item in enumerate(items) if item.kind == "exhaustive"} <= counted.keys()
-    reached = job.exhaustive_length if all_done else _reached(items, counted)
+    reached = job.exhaustive_length if all_done else _reached(job, items, counted)
     if counterexample is not None and counterexample.shortest:
         reached = len(counterexample.word) - 1
     return Verification(
@@ -218,9 +218,9 @@ def _worst(counted: dict[int, Any], name: str, head: int) -> float:
     return max((float(findings[name][head]) for findings in counted.values()), default=0.0)
 
 
-def _reached(items: list[Item], counted: dict[int, Any]) -> int:
+def _reached(job: Job, items: list[Item], counted: dict[int, Any]) -> int:
     """The last length all of whose words were tried, when not all items were done."""
-    missing = [item.n for k, item in enumerate(items) if k not in counted]
+    missing = [job.lengths(item)[0] for k, item in enumerate(items) if k not in counted]
     return max(min(missing) - 1, 0)
 
 
