@@ -13,7 +13,7 @@ import typer
 from softhat.ahat.analysis.analyze import LONGEST, Analysis, analyze
 from softhat.ahat.analysis.tally import TiedRow
 from softhat.ahat.file import load
-from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
+from softhat.cli.figures import GapsPlotOption, PanelOption, StyleOption, WidthOption, read_plot
 from softhat.cli.inputs import JsonOption, read_text
 from softhat.cli.output import head_name, print_facts, print_json, print_table, say
 from softhat.cli.written_options import refuse_given
@@ -49,14 +49,7 @@ def command(
     leak: Annotated[
         float, typer.Option("--leak", help="The leak δ that critical β is for.")
     ] = 1e-3,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw gaps and critical β against n; the numbers go to NAME.plot.json.",
-        ),
-    ] = None,
+    plot: GapsPlotOption = None,
     text: Annotated[
         list[str] | None,
         typer.Option("--text", help="For a checkpoint: a text (or @file, -) to run; repeatable."),

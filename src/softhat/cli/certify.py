@@ -10,7 +10,7 @@ import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
 from softhat.cli.coq import ask_coq
-from softhat.cli.inputs import ZOO, JsonOption
+from softhat.cli.inputs import ZOO, CoqOption, JsonOption
 from softhat.cli.models import (
     ModelArgument,
     ModelOptions,
@@ -53,9 +53,7 @@ def command(
         bool, typer.Option("--explain", help="Say in sentences why the model is right.")
     ] = False,
     as_json: JsonOption = False,
-    coq: Annotated[
-        bool, typer.Option("--coq", help="Write the theorem about this model as a Coq file.")
-    ] = False,
+    coq: CoqOption = False,
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="With --coq: the file to write.")
     ] = THEOREM,

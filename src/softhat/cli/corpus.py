@@ -13,7 +13,14 @@ from softhat.circuits.corpus.extract import extract as extract_model
 from softhat.circuits.corpus.families import RASP
 from softhat.circuits.corpus.shards import Settings
 from softhat.circuits.corpus.targets import Target
-from softhat.cli.inputs import AlphabetOption, DaskOption, JobsOption, JsonOption, read_alphabet
+from softhat.cli.inputs import (
+    AlphabetOption,
+    DaskOption,
+    DisguiseOption,
+    JobsOption,
+    JsonOption,
+    read_alphabet,
+)
 from softhat.cli.output import print_facts, print_json
 from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
@@ -45,10 +52,7 @@ def command(
     to: Annotated[
         Target, typer.Option("--to", help="The architecture: softhat's own, or a stock one.")
     ] = "torch",
-    disguise: Annotated[
-        int | None,
-        typer.Option(metavar="SEED", help="gpt2, llama: weights in a random basis; its seed."),
-    ] = None,
+    disguise: DisguiseOption = None,
     context: Annotated[
         int | None,
         typer.Option(

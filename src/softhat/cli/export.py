@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from softhat.cli.alphabets import is_inferred, shown_alphabet
-from softhat.cli.inputs import JsonOption
+from softhat.cli.inputs import DisguiseOption, JsonOption
 from softhat.cli.models import (
     ModelArgument,
     ModelOptions,
@@ -58,12 +58,7 @@ def command(
     margin: Annotated[
         float, typer.Option("--margin", help="gpt2, llama: how far apart logits are.")
     ] = MARGIN,
-    disguise: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SEED", help="gpt2, llama: the same function in a random basis; its seed."
-        ),
-    ] = None,
+    disguise: DisguiseOption = None,
     family: Annotated[
         str, typer.Option("--family", help="llama: llama, mistral or qwen2.")
     ] = "llama",

@@ -24,6 +24,14 @@ PanelOption = Annotated[
     int | None,
     typer.Option("--panel", metavar="N", help="Draw only the N-th panel of the picture."),
 ]
+GapsPlotOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw gaps and β against n; the numbers go to NAME.plot.json.",
+    ),
+]
 COLUMN = 3.3
 """Inches: a column of two-column proceedings."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}

@@ -62,6 +62,13 @@ DaskOption = Annotated[
     str | None, typer.Option("--dask", metavar="ADDRESS", help="Run on this Dask scheduler.")
 ]
 WordArgument = Annotated[str, typer.Argument(metavar="WORD", help="One word.")]
+DisguiseOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SEED", help="gpt2, llama: the same function in a random basis; its seed."
+    ),
+]
+CoqOption = Annotated[bool, typer.Option("--coq", help="Write the theorem as a Coq file.")]
 
 
 NOT_STAR_FREE = "none: it counts modulo a number"

@@ -9,8 +9,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from softhat.cli.coq import ask_coq
-from softhat.cli.figures import PanelOption, StyleOption, WidthOption, read_plot
-from softhat.cli.inputs import JsonOption
+from softhat.cli.figures import GapsPlotOption, PanelOption, StyleOption, WidthOption, read_plot
+from softhat.cli.inputs import CoqOption, JsonOption
 from softhat.cli.output import print_json, say, tell
 from softhat.cli.written_options import refuse_given
 from softhat.io.errors import SofthatError
@@ -24,7 +24,10 @@ def command(
         typer.Argument(metavar="MODEL", help="The JSON file of an AHAT (or a simulation of it)."),
     ],
     folder: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="The model folder to write.")
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="The model folder to write; with --coq, FILE.v."
+        ),
     ],
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="How far values may be from the AHAT's.")
@@ -46,22 +49,12 @@ def command(
     snap: Annotated[
         bool, typer.Option("--snap", help="Add feed-forward layers that round upstream error away.")
     ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw gaps and β against n; the numbers go to NAME.plot.json.",
-        ),
-    ] = None,
+    plot: GapsPlotOption = None,
     style: StyleOption = "screen",
     width: WidthOption = None,
     panel: PanelOption = None,
     as_json: JsonOption = False,
-    coq: Annotated[
-        bool,
-        typer.Option("--coq", help="Write the theorem about this AHAT as a Coq file, -o FILE.v."),
-    ] = False,
+    coq: CoqOption = False,
 ) -> None:
     """Find the temperatures at which softmax simulates an AHAT; write the model and certificate.
 

@@ -150,7 +150,7 @@ def check(formula: str, verify: bool, fired: Callable[[], bool] = lambda: True) 
     parsed = softhat.parse(formula)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiler, "follows", None)
+            patch.setattr(compiler, "is_provable", None)
             model = softhat.compile(parsed, alphabet="ab")
     except (RecursionError, TypeError, AssertionError, AttributeError, ValueError, IndexError):
         return False  # so wrong that nothing is compiled

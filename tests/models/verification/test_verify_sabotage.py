@@ -136,7 +136,7 @@ def test_a_wrong_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simplify, "_unary", wrong)
     noticed = softhat.compile("O (a S b)", alphabet="ab")
     assert softhat.verify(noticed, random=0).ok  # what the checker cannot follow is not used
-    monkeypatch.setattr(compiler, "follows", lambda *_: True)
+    monkeypatch.setattr(compiler, "is_provable", lambda *_: True)
     model = softhat.compile("O (a S b)", alphabet="ab")
     result = softhat.verify(model, exhaustive=4, random=10, adversarial=2)
     assert not result.ok
