@@ -196,7 +196,7 @@ def test_a_sabotaged_optimiser_fails(
     """The claim is the formula as written, not what the optimiser makes of it."""
     needs_coq()
     monkeypatch.setattr(build, "simplify", sabotage)
-    monkeypatch.setattr(compiler, "is_provable", lambda *_: True)  # Python would build it as written
+    monkeypatch.setattr(compiler, "is_provable", lambda *_: True)  # else built as written
     models = [softhat.compile(text, alphabet="abc") for text in ("!c S a", "a & Y b")]
     assert certified(models, tmp_path) == [False, False]
 
