@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from softhat.io.files import snapshot
+
 SLOW = [HealthCheck.too_slow]
 settings.register_profile(
     "seeded", deadline=None, suppress_health_check=SLOW, derandomize=True, max_examples=24
@@ -38,3 +40,9 @@ def pytest_collection_finish() -> None:
     _begin()
     gc.enable()
     gc.freeze()
+
+
+@pytest.fixture
+def nobody_saves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is damaged is refused at once, not read again in case that a save is going on."""
+    monkeypatch.setattr(snapshot, "_ODD_TRIES", 0)

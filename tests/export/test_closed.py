@@ -21,6 +21,7 @@ from softhat.export.torch import to_torch_file
 
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.usefixtures("nobody_saves")
 
 FORMULA = "(!b S a) & O b"
 LM = {"a": "!a", "b": "a", "<eos>": "!a"}

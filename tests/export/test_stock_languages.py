@@ -20,6 +20,8 @@ from tests.proof.stock.attack import attack
 from tests.slices import every, sizes
 from tests.transformer.lowering.suite import all_codes, long_words
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 EXPORTS: dict[str, Callable[..., None]] = {"gpt2": softhat.to_gpt2, "llama": softhat.to_llama}
 PARITY = DFA(("a", "b"), 0, frozenset({0}), ((1, 0), (0, 1)))
 FORMATS = ("float32", "bfloat16", "float16")

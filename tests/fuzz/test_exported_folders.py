@@ -14,6 +14,8 @@ from tests.fuzz.running import call, cases, copy
 pytest.importorskip("transformers")
 pytest.importorskip("onnx")
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:

@@ -16,6 +16,8 @@ from softhat.models.model import Model
 from tests.fuzz.mutations import damage_folder
 from tests.fuzz.running import call, cases, copy, limited
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 FORMULAS = ("!c S a", "#(a) >= 2*#(b) & Y b", "(a S b) U c | mod(3, 1)")
 
 

@@ -16,6 +16,8 @@ from softhat.frontends.rasp import lib
 from softhat.io.errors import SofthatError
 from softhat.models.folders import load, load_compiled
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -15,6 +15,8 @@ from softhat.ahat.gallery import GALLERY
 from softhat.io.errors import CertificateError, SofthatError
 from tests.cli.run import softhat as command
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 HONEST = 6
 
 

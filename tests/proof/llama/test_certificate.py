@@ -28,6 +28,8 @@ from tests.export.stock_models import answers, stated, stock, torch
 from tests.export.test_llama import fits_rope
 from tests.transformer.lowering.suite import all_codes, expected, long_words
 
+pytestmark = pytest.mark.usefixtures("nobody_saves")
+
 
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(3, 30), context=st.integers(2, 70))
