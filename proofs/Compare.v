@@ -200,9 +200,9 @@ Definition checked (m : claim) : bool :=
   end.
 
 (* A model that passes decides every output rightly, with margin 1/4, at every position of every
-   word: unbounded positions with P = 1, temperature scaling with any P > n. *)
+   word: unbounded positions with P = 1 or any colder, temperature scaling with any P > n. *)
 Theorem checked_right m : checked m = true ->
-  forall n P w v, 0 < P -> (if scales m then INR n + 1 <= P else P = 1) ->
+  forall n P w v, 0 < P -> (if scales m then INR n + 1 <= P else 1 <= P) ->
     computes n w v (signals m) ->
   readable n v (signals m) -> (forall i, (1 <= i <= n)%nat -> (symbol w i < symbols m)%nat) ->
   forall i k r o, (1 <= i <= n)%nat -> nth_error (results m) k = Some r ->

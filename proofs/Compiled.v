@@ -745,8 +745,8 @@ Proof.
       lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
     cbv zeta in T. cbn [literal_of r] in T. rewrite (lit_yes n V x (sat n g f) i K Hi) in T.
     exact T.
-  - specialize (T ltac:(intros _; exact Hs) ltac:(discriminate) Co Rd ltac:(intros; cbn;
-      lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
+  - specialize (T ltac:(intros _; rewrite Hs; apply Rle_refl) ltac:(discriminate) Co Rd
+      ltac:(intros; cbn; lia) l pl [r] ls [o] Low i 0 r o Hi eq_refl eq_refl).
     cbv zeta in T. cbn [literal_of r] in T. rewrite (lit_yes n V x (sat n g f) i K Hi) in T.
     exact T.
 Qed.

@@ -326,7 +326,7 @@ Proof.
     injection W' as -> ->; split; reflexivity).
   set (I := ideal l). pose proof (ideal_holds l b X H) as HI. fold I in HI.
   pose proof (member_good p alphabet false eos 4 n 1 w v ltac:(unfold Q2R; simpl;
-    lra) ltac:(lra) (fun _ => eq_refl)
+    lra) ltac:(lra) (fun _ => Rle_refl 1)
     ltac:(discriminate) Hv Hr Hw l I HI (sharpness_of 4 wide) wide g s q (rows h0,
       over h0) f0 eq_refl Gp Es Ev Si) as Good.
   set (hot := heated 1 (heat false (sharpness_of 4 wide) g q)) in *.

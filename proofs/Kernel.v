@@ -117,11 +117,9 @@ Proof.
     - apply (IH k Ef rs hs A2).
 Qed.
 
-(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every
-   position of every word of every length, its logit is at least 1/4 where the formula holds, at
-   most -1/4 where it does not. *)
-Theorem certified_right fs m ev : certified fs m ev = true ->
-  forall n P w q, scale_ok m n P -> over_alphabet m w n ->
+(* At its temperature, and at every colder one. *)
+Theorem certified_colder fs m ev : certified fs m ev = true ->
+  forall n P w q, cold_enough m n P -> over_alphabet m w n ->
   forall k f, nth_error fs k = Some f ->
   forall i, 1 <= i <= n ->
   (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
@@ -136,11 +134,21 @@ Proof.
     destruct (nth_error (readouts m) k) as [o|] eqn:E; [eauto|]. apply nth_error_None in E.
     assert (k < length (results ev)) by (apply nth_error_Some; congruence). lia. }
   destruct Eo as (o & Eo).
-  assert (HP : (0 < P)%R).
-  { unfold scale_ok in Hs. destruct (scales m); [pose proof (pos_INR n); lra|lra]. }
-  pose proof (checked_right (claim_of m ev) Ch n P pw v HP Hs Hv' Hr Hsym
+  pose proof (checked_right (claim_of m ev) Ch n P pw v (cold_pos m n P Hs) Hs Hv' Hr Hsym
     i k r o Hi Er Eo) as T.
   cbv zeta in T. rewrite Lr in T. unfold logit.
   rewrite (embedding_right m (signals ev) (inputs ev) n P w q Hw (start ev) La).
   rewrite (nth_error_nth _ _ _ Eo). exact T.
+Qed.
+
+(* The theorem. Whatever the evidence, a model that passes computes its formulas: at every
+   position of every word of every length, its logit is at least 1/4 where the formula holds, at
+   most -1/4 where it does not. *)
+Theorem certified_right fs m ev : certified fs m ev = true ->
+  forall n P w q, scale_ok m n P -> over_alphabet m w n ->
+  forall k f, nth_error fs k = Some f ->
+  forall i, 1 <= i <= n ->
+  (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
+Proof.
+  intros C n P w q Hs. exact (certified_colder fs m ev C n P w q (scale_cold m n P Hs)).
 Qed.

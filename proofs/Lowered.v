@@ -103,7 +103,8 @@ Variables (p : program) (alphabet : nat) (scaled eos : bool) (sharpness : Q).
 Variables (n : nat) (P : R) (w : word) (v : valuation).
 Hypothesis Hsharp : 4 <= Q2R sharpness.
 Hypothesis HP : 0 < P.
-Hypothesis Hunscaled : scaled = false -> P = 1.
+(* where positions are not divided by P, scores may be multiplied by it: colder is as good *)
+Hypothesis Hunscaled : scaled = false -> 1 <= P.
 Hypothesis Hscaled : scaled = true -> INR n + 1 <= P.
 Hypothesis Hv : computes n w v p.
 Hypothesis Hw : forall i, (1 <= i <= n)%nat -> (symbol w i < alphabet)%nat.
@@ -205,14 +206,20 @@ Qed.
 
 (* cold·weight: with unbounded positions the sharpness is in the weights, else in the temperature *)
 Definition cold_of (C : Q) : R := if scaled then Q2R C else 1.
+(* how much colder than it must be *)
+Definition chill : R := if scaled then 1 else P.
 
-Lemma weight_cold C x : 0 < Q2R C -> P * cold_of C * Q2R (weight scaled C x) / per scaled = Q2R x.
+Lemma chill_least : 1 <= chill.
+Proof. clear -Hunscaled. unfold chill. destruct scaled; [lra|exact (Hunscaled eq_refl)]. Qed.
+
+Lemma weight_cold C x : 0 < Q2R C ->
+  P * cold_of C * Q2R (weight scaled C x) / per scaled = chill * Q2R x.
 Proof.
-  intros HC. unfold cold_of, weight, per. destruct scaled.
+  intros HC. unfold cold_of, weight, per, chill. destruct scaled.
   - assert (~ (C == 0)%Q) by (intros Z; rewrite (Qeq_eqR _ _ Z) in HC; unfold Q2R in HC;
       simpl in HC; lra).
     rewrite Q2R_div by assumption. field. lra.
-  - rewrite (Hunscaled eq_refl). field.
+  - field.
 Qed.
 
 (** * Rows of keys, read toward a sink *)
@@ -296,6 +303,13 @@ Hypothesis HC : C = sharpness_of wide.
 Lemma C_sharp : 4 <= Q2R C.
 Proof. rewrite HC. unfold sharpness_of. destruct wide; [q2r; lra|exact Hsharp]. Qed.
 
+(* how sharp the head is in effect *)
+Notation coldness := (chill * Q2R C).
+Lemma coldness_least : 4 <= Q2R C <= coldness.
+Proof. pose proof C_sharp. pose proof chill_least. split; nra. Qed.
+Lemma colder_leaks : exp (- coldness) <= exp (- Q2R C).
+Proof. apply exp_le. pose proof coldness_least. lra. Qed.
+
 (* Latest and StrictLatest *)
 Lemma latest_read strict b x d r u i : (1 <= i <= n)%nat -> rightward d ->
   latest_rows scaled l C b d = Some r -> bit_row l x = Some u ->
@@ -304,7 +318,8 @@ Lemma latest_read strict b x d r u i : (1 <= i <= n)%nat -> rightward d ->
             else pos d i)))
   <= exp (- Q2R C).
 Proof.
-  intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
+  intros Hi R Er Eu. pose proof coldness_least as Cs.
+  eapply Rle_trans; [|exact colder_leaks]. unfold read. cbn [fst snd].
   rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
   unfold latest_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er bad Eb.
   injection Er as <-.
@@ -314,19 +329,19 @@ Proof.
   match goal with |- context [if scaled then [(one, (-2)%Q)] else ?e] =>
     remember (if scaled then [(one, (-2)%Q)] else e) as pf eqn:Ep end.
   set (K := - (P * cold_of C * dot (real_form pf) (X i))).
-  assert (HK : 2 * Q2R C * INR T <= K).
+  assert (HK : 2 * coldness * INR T <= K).
   { unfold K. pose proof (feat_value l X _ _ i H Eh (inside_last i Hi)) as Vi.
     rewrite Vq in Vi. rewrite Ep.
     destruct scaled eqn:Sc.
     - cbn. rewrite (feat_value l X One _ i H Eo (inside_last i Hi)). cbn [feature_value]. q2r.
-      unfold cold_of. rewrite Sc. assert (INR T <= P).
+      unfold cold_of, chill. rewrite Sc. assert (INR T <= P).
       { pose proof (Hscaled eq_refl). assert (INR T <= INR n) by (apply le_INR; lia). lra. }
       assert (0 < Q2R C) by lra. nra.
-    - cbn. rewrite Vi. unfold per. q2r. unfold cold_of. rewrite Sc, (Hunscaled eq_refl). lra. }
+    - cbn. rewrite Vi. unfold per. q2r. unfold cold_of, chill. rewrite Sc. lra. }
   assert (Es : forall t, (t <= T)%nat ->
      P * cold_of C * score (real_rows [(pf, bad); ([(one, weight scaled C C)], [(here, 1%Q)]);
         ([(here, (- weight scaled C C)%Q)], [(one, 1%Q)])]) (X i) (X (pos d t))
-     = - (Q2R C * INR T) + Q2R C * INR t - K * b2R (real_ (seen n d (lit b)) t)).
+     = - (coldness * INR T) + coldness * INR t - K * b2R (real_ (seen n d (lit b)) t)).
   { intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt.
     rewrite !score_cons. rewrite (bit_row_value l X b bad (pos d t) H Eb Lt), pos_inside by lia.
     change (Nat.leb 1 t && lit b (pos d t)) with (real_ (seen n d (lit b)) t).
@@ -340,12 +355,12 @@ Proof.
     rewrite <- W. field. lra. }
   destruct strict.
   - destruct T as [|T']; [lia|]. replace (S T' - 1)%nat with T' by lia.
-    apply (latest_attends (Q2R C) K (- (Q2R C * INR (S T'))));
+    apply (latest_attends coldness K (- (coldness * INR (S T'))));
       [lia || lra|rewrite S_INR in HK; nra| |].
     + intros t Ht. apply Es. lia.
     + intros t Ht. rewrite (bit_row_value l X x u _ H Eu (pos_last d t R ltac:(lia))), pos_inside
         by lia. reflexivity.
-  - apply (latest_attends (Q2R C) K (- (Q2R C * INR T))); [lra|exact HK|exact Es|].
+  - apply (latest_attends coldness K (- (coldness * INR T))); [lra|exact HK|exact Es|].
     intros t Ht. rewrite (bit_row_value l X x u _ H Eu (pos_last d t R ltac:(lia))), pos_inside
       by lia. reflexivity.
 Qed.
@@ -355,14 +370,15 @@ Lemma previous_read x d r u i : (1 <= i <= n)%nat -> rightward d ->
   Rabs (read (P * cold_of C) (r, mask_of false d) u X i
         - b2R (Nat.ltb 1 (pos d i) && seen n d (lit x) (pos d i - 1))) <= exp (- Q2R C).
 Proof.
-  intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
+  intros Hi R Er Eu. pose proof coldness_least as Cs.
+  eapply Rle_trans; [|exact colder_leaks]. unfold read. cbn [fst snd].
   rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
   pose proof (per_pos scaled) as Pp.
   unfold previous_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er k Ek.
   step_as Er a Ea. step_as Er a' Ea'. injection Er as <-.
-  apply previous_attends; [exact Cs|lia| |].
+  apply previous_attends; [lra|lia| |].
   - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
     pose proof (inside_last i Hi) as Li. cbn.
     rewrite (feat_value l X One _ _ H Eo Li), (feat_value l X One _ _ H Eo Lt),
@@ -454,7 +470,10 @@ Lemma shift_read x c d m r u i : (1 <= i <= n)%nat -> rightward d ->
         - b2R (Nat.ltb c (pos d i) && seen n d (lit x) (pos d i - c)))
   <= exp (- Q2R C) + 3 * (exp (- Q2R C) * exp (- Q2R C)).
 Proof.
-  intros Hi R Er Eu. pose proof C_sharp as Cs. unfold read. cbn [fst snd].
+  intros Hi R Er Eu. pose proof coldness_least as Cs. pose proof colder_leaks as Leak.
+  apply Rle_trans with (exp (- coldness) + 3 * (exp (- coldness) * exp (- coldness)));
+    [|pose proof (exp_pos (- coldness)) as Pos; revert Leak Pos; generalize (exp (- coldness));
+      generalize (exp (- Q2R C)); intros; nra]. unfold read. cbn [fst snd].
   rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
@@ -466,13 +485,14 @@ Proof.
   set (pen := if scaled then 2%Q else _) in *.
   set (back := match d with Past => c | Future => (m - c)%nat end) in *.
   set (A := P * cold_of C * Q2R pen).
-  assert (HA : 2 * Q2R C <= A - Q2R C * INR (T - (T - c))).
+  assert (HA : 2 * coldness <= A - coldness * INR (T - (T - c))).
   { assert (L1 : (T - (T - c) <= c)%nat) by lia. assert (L2 : (T - (T - c) <= n)%nat) by lia.
-    apply le_INR in L1, L2. unfold A, pen, cold_of, weight. destruct scaled eqn:Sc.
+    apply le_INR in L1, L2. unfold A, pen, cold_of, weight, chill. destruct scaled eqn:Sc.
     - pose proof (Hscaled eq_refl). replace (Q2R 2) with 2 by (unfold Q2R; simpl; lra).
-      pose proof (pos_INR n). nra.
-    - rewrite (Hunscaled eq_refl). q2r. rewrite plus_IZR, <- INR_IZR_INZ. nra. }
-  apply (shift_attends (Q2R C) A m c); try assumption; try lia.
+      pose proof (pos_INR n). rewrite Rmult_1_l. nra.
+    - pose proof (Hunscaled eq_refl). q2r. rewrite plus_IZR, <- INR_IZR_INZ.
+      assert (0 < P * Q2R C) by nra. nra. }
+  apply (shift_attends coldness A m c); try assumption; try lia; [lra| |].
   - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
     rewrite (residue_score pen m back rs i (pos d t) ltac:(lia) Hi Lt Es).
     cbn [real_form map Transformer.dot fst snd].
@@ -707,7 +727,8 @@ Lemma sign_read past future total a b k D r u i : (1 <= i <= n)%nat ->
     - b2R (Z.leb k (sum_of v past i + sum_of v future i + sum_of v total i
                     + a * Z.of_nat i + b * Z.of_nat n))) <= exp (- Q2R C).
 Proof.
-  intros Hi R Ok Er Eu. pose proof C_sharp as Cs. pose proof (per_pos scaled) as Pp.
+  intros Hi R Ok Er Eu. pose proof coldness_least as Cs. pose proof chill_least as Ch.
+  eapply Rle_trans; [|exact colder_leaks]. pose proof (per_pos scaled) as Pp.
   apply andb_true_iff in Ok as [Ok Steep]. apply andb_true_iff in Ok as [Ok Rt].
   apply andb_true_iff in Ok as [Rp Rf].
   apply Qle_bool_iff, Qle_Rle in Steep. q2r_in Steep. rewrite plus_IZR in Steep.
@@ -766,9 +787,9 @@ Proof.
     - (IZR k + IZR b - 1 / 2)).
   assert (Sc : forall j, (j <= last)%nat ->
     P * cold_of C * score (real_rows (l0 ++ l1 ++ l2 ++ l3 ++ rest)) (X i) (X j)
-     = if inside j then 4 * Q2R C * bracket j
-            + IZR (Zpos D) * (per scaled * feature_value (toward scaled d) j - INR T)
-       else IZR (Zpos D) * (per scaled * feature_value (toward scaled d) j)).
+     = if inside j then chill * (4 * Q2R C) * bracket j
+            + chill * IZR (Zpos D) * (per scaled * feature_value (toward scaled d) j - INR T)
+       else chill * IZR (Zpos D) * (per scaled * feature_value (toward scaled d) j)).
   { intros j Hj. rewrite !score_app, (Sx j Hj), (St j Hj), (Sz j Hj), (Sl j Hj), (Sr j Hj).
     rewrite <- W4, <- WD. unfold unit_feature. cbn [feature_value].
     destruct (inside j) eqn:Ij; cbn [b2R].
@@ -784,10 +805,10 @@ Proof.
   assert (Sum : bracket i = tot - IZR k + 1 / 2).
   { unfold bracket, tot, line. rewrite !plus_IZR, !mult_IZR, <- !INR_IZR_INZ.
     cbn [keys] in Mx, Mt, Mz. rewrite <- Mx, <- Mt, <- Mz, !S_INR, minus_INR, S_INR by lia. ring. }
-  set (slope := match d with Past => 4 * Q2R C * (x - z) + IZR (Zpos D)
-    | Future => 4 * Q2R C * z + IZR (Zpos D) end).
+  set (slope := match d with Past => 4 * coldness * (x - z) + chill * IZR (Zpos D)
+    | Future => 4 * coldness * z + chill * IZR (Zpos D) end).
   assert (St0 : forall t0, (1 <= t0 <= T)%nat ->
-    s t0 = 4 * Q2R C * (tot - IZR k + 1 / 2) + slope * (INR t0 - INR T)).
+    s t0 = 4 * coldness * (tot - IZR k + 1 / 2) + slope * (INR t0 - INR T)).
   { intros t0 Ht0. unfold s. rewrite Sc by (apply pos_last; [assumption|lia]).
     rewrite pos_inside by lia. destruct (Nat.leb_spec 1 t0); [|lia]. rewrite toward_value by lia.
     rewrite <- Sum. unfold bracket, slope.
@@ -801,7 +822,7 @@ Proof.
         - apply (Rmult_eq_reg_r (INR (keys Before i))); [lra|apply not_0_INR; cbn; lia].
         - apply (Rmult_eq_reg_r (INR (keys All i))); [lra|apply not_0_INR; cbn; lia]. }
       rewrite !minus_INR, !S_INR by lia. ring. }
-  assert (Slope : 4 * Q2R C <= slope).
+  assert (Slope : 4 * coldness <= slope).
   { unfold slope, opposed in *. fold d in Steep. destruct d eqn:Ed.
     - rewrite plus_IZR in Steep. nra.
     - nra. }
@@ -816,7 +837,7 @@ Proof.
     split; [rewrite Vu by lia; reflexivity|]. intros t0 Ht0. rewrite Vu by lia.
     destruct (Nat.leb_spec 1 t0); [reflexivity|lia]. }
   destruct V0 as [V0 V1].
-  apply (sign_attends (Q2R C) slope s); try assumption; try lia.
+  apply (sign_attends coldness slope s); try assumption; try lia; [lra| |].
   - intros t0 Ht0. rewrite (St0 t0 Ht0), (St0 T) by lia. ring.
   - rewrite (St0 T) by lia. unfold tot.
     match goal with |- context [Z.leb k ?y] => destruct (Z.leb_spec k y) as [L|L];

@@ -1,15 +1,15 @@
 (** What is proved, in one file. Each theorem below is a claim that softhat's README makes, restated
     with nothing but definitions; each proof is one line that names where the work was done.
-    Everything is about real numbers but the last theorem; what it leaves of rounding is the
-    business of softhat's own checker.
+    Everything is about real numbers but the two theorems on float32 at the end; what they leave of
+    rounding is the business of softhat's own checker.
 
     To read the statements: `Surface.sat` is what a formula means (Surface.v, 40 lines),
-    `Model.logit` what a model computes (Model.v, 40 lines), `Simulated.hard_value` and
-    `soft_value` the same for hard attention and its simulation, `Masks.soft` is softmax
-    attention, `Masks.hard` average-hard. *)
+    `Model.logit` what a model computes (Model.v, 40 lines), `Hard.hard_logit` the same with hard
+    attention, `Simulated.hard_value` and `soft_value` the same for hard-attention transformers and
+    their simulation, `Masks.soft` is softmax attention, `Masks.hard` average-hard. *)
 From Coq Require Import Reals Qreals QArith NArith ZArith List Bool.
 From Softhat Require Import Sums Attention Masks Formula Program Lowering Lowered Correct Surface
-  Matching Laws Model Kernel Values Numbers Compiled Simulated FloatRun FloatCheck FloatModel
+  Matching Laws Model Kernel Values Numbers Hard Compiled Simulated FloatRun FloatCheck FloatModel
     FloatSome.
 From Softhat Require Gray Histories Spelled StepCounter StepTuring StepTapes StepRing.
 From Softhat Require Automata Stacks.
@@ -25,6 +25,15 @@ Theorem certified_model fs m ev : certified fs m ev = true ->
   forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
   (if sat n w q f i then 1 / 4 <= logit m n P w q k i else logit m n P w q k i <= - 1 / 4)%R.
 Proof. exact (certified_right fs m ev). Qed.
+
+(** "Three targets: `hard`, …" The same weights with hard attention, each head taking the mean of
+    its maxima, compute the same. So do those of programs: `makes_hard_always` and its like in
+    Hard.v say of `hard_logit` what the next three theorems say of `logit`. *)
+Theorem certified_model_hard fs m ev : certified fs m ev = true -> uniform m = true ->
+  forall n w q, over_alphabet m w n ->
+  forall k f, nth_error fs k = Some f -> forall i, 1 <= i <= n ->
+  (if sat n w q f i then 1 / 4 <= hard_logit m n w q k i else hard_logit m n w q k i <= - 1 / 4)%R.
+Proof. exact (certified_hard fs m ev). Qed.
 
 (** "RASP programs, and every regular language in logarithmic depth." A model that passes
     computes its attention program (Program.v), which may select by category or code, look up

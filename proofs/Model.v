@@ -27,6 +27,13 @@ Record model := Model {
 (* P is 1, or any number greater than n *)
 Definition scale_ok (m : model) (n : nat) (P : R) : Prop :=
   if scales m then INR n + 1 <= P else P = 1.
+(* no colder than it must be, or colder *)
+Definition cold_enough (m : model) (n : nat) (P : R) : Prop :=
+  if scales m then INR n + 1 <= P else 1 <= P.
+Lemma scale_cold m n P : scale_ok m n P -> cold_enough m n P.
+Proof. unfold scale_ok, cold_enough. destruct (scales m); lra. Qed.
+Lemma cold_pos m n P : cold_enough m n P -> 0 < P.
+Proof. unfold cold_enough. destruct (scales m); [pose proof (pos_INR n)|]; lra. Qed.
 
 (* exactly one symbol at each position; or any set of propositions *)
 Definition over_alphabet (m : model) (w : nat -> nat -> bool) (n : nat) : Prop :=

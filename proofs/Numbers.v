@@ -179,7 +179,7 @@ Variables (outs : list literal) (nums : list number) (most : Q) (ins : list inpu
   (m : model) (e : making).
 Hypothesis Ok : makes_numbers outs nums most ins p m e = true.
 Variables (n : nat) (P : R) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool).
-Hypothesis Hs : scale_ok m n P.
+Hypothesis Hs : cold_enough m n P.
 Hypothesis Hw : over_alphabet m w n.
 Hypothesis Hr : readable n (meaning ins p m n w q) p.
 
@@ -247,8 +247,7 @@ Proof.
     destruct (propositional m) eqn:Pr.
     - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
     - apply (symbol_at_spec m n w Hw j Pr Hj). }
-  assert (HP : (0 < P)%R).
-  { unfold scale_ok in Hs. destruct (scales m); [pose proof (pos_INR n); lra|lra]. }
+  pose proof (cold_pos m n P Hs) as HP.
   pose proof (values_compute n pw p Or) as V.
   unfold logit. rewrite (nth_error_nth _ _ _ No'), <- (decide_same _ _ _ Same).
   rewrite (embedding_right (with_outputs (length outs) m) p ins n P w q Hw (layout_of e) La :
@@ -257,8 +256,8 @@ Proof.
   apply (number_right p (ends m) n P (meaning ins p m n w q) l); [|exact Hi|exact Lo].
   apply (layers_hold p (program_symbols m) (scales m) (ends m) 4 n P pw (meaning ins p m n w q)
     ltac:(unfold Q2R; simpl; lra) HP) with (ps := plans_of e) (l := layout_of e); try assumption.
-  - intros F. unfold scale_ok in Hs. rewrite F in Hs. exact Hs.
-  - intros F. unfold scale_ok in Hs. rewrite F in Hs. exact Hs.
+  - intros F. unfold cold_enough in Hs. rewrite F in Hs. exact Hs.
+  - intros F. unfold cold_enough in Hs. rewrite F in Hs. exact Hs.
   - apply (embed_holds p (ends m) n P pw (meaning ins p m n w q) V), Emb.
 Qed.
 End Made.
@@ -281,7 +280,7 @@ Theorem numbers_always outs nums most ins p m e N :
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   outputs_right outs nums most ins p m n P w q.
 Proof.
-  intros C n P w q Hs Hw Hn. apply andb_true_iff in C as [C A].
+  intros C n P w q Hs%scale_cold Hw Hn. apply andb_true_iff in C as [C A].
   assert (R : readable n (meaning ins p m n w q) p).
   { apply (always_readable ins p N m n w q); [|exact Hn|exact A].
     unfold makes_numbers, makes in C. rewrite !andb_true_iff in C. apply C. }
@@ -294,7 +293,7 @@ Theorem numbers_fitting outs nums most ins p m e : makes_numbers outs nums most 
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> fits ins p m n w q = true ->
   outputs_right outs nums most ins p m n P w q.
 Proof.
-  intros C n P w q Hs Hw F. pose proof (fits_readable ins p m n w q F) as R.
+  intros C n P w q Hs%scale_cold Hw F. pose proof (fits_readable ins p m n w q F) as R.
   split; intros k x Ex i Hi;
     [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e
       C)]; assumption.

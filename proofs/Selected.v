@@ -45,15 +45,16 @@ Proof.
   replace (10 / 27) with (/ (27 / 10)) by field. apply Rinv_le_contravar; lra.
 Qed.
 
-(* what `sharp_enough` computes *)
-Lemma sharp_enough_spec K N most n : sharp_enough K N most = true -> (N.of_nat n <= N)%N ->
-  let u := exp (- IZR (Zpos K)) in
+(* what `sharp_enough` computes, for a head that is as sharp or sharper *)
+Lemma sharp_enough_spec K N most n deep : sharp_enough K N most = true -> (N.of_nat n <= N)%N ->
+  IZR (Zpos K) <= deep -> let u := exp (- deep) in
   0 < u /\ INR n * (u * u) + 2 * u <= Q2R most /\ INR n * u <= Q2R most.
 Proof.
-  intros Sh Hn u. assert (U0 : 0 < u) by apply exp_pos. split; [exact U0|].
+  intros Sh Hn Deep u. assert (U0 : 0 < u) by apply exp_pos. split; [exact U0|].
   unfold sharp_enough in Sh. rewrite !andb_true_iff in Sh. destruct Sh as [[S1 S2] _].
   apply Qle_bool_iff, Qle_Rle in S1, S2. q2r_in S1. q2r_in S2.
-  pose proof (exp_power K) as E. fold u in E. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
+  pose proof (exp_power K) as E. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
+  assert (u <= exp (- IZR (Zpos K))) by (apply exp_le; lra).
   assert (L : 0 <= INR n <= IZR (Z.of_N N)).
   { split; [apply pos_INR|]. rewrite INR_IZR_INZ. apply IZR_le. lia. }
   assert (INR n * u <= IZR (Z.of_N N) * y) by (apply Rmult_le_compat; lra).
@@ -62,13 +63,13 @@ Proof.
   split; lra.
 Qed.
 
-Lemma spill_spec K N n : (N.of_nat n <= N)%N ->
-  INR n * (exp (- IZR (Zpos K)) * exp (- IZR (Zpos K))) + 2 * exp (- IZR (Zpos K))
-    <= Q2R (spill K N).
+Lemma spill_spec K N n deep : (N.of_nat n <= N)%N -> IZR (Zpos K) <= deep ->
+  INR n * (exp (- deep) * exp (- deep)) + 2 * exp (- deep) <= Q2R (spill K N).
 Proof.
-  intros Hn. unfold spill. q2r. pose proof (exp_power K) as E.
-  pose proof (exp_pos (- IZR (Zpos K))) as U.
-  set (u := exp (- IZR (Zpos K))) in *. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
+  intros Hn Deep. unfold spill. q2r. pose proof (exp_power K) as E.
+  pose proof (exp_pos (- deep)) as U.
+  assert (exp (- deep) <= exp (- IZR (Zpos K))) by (apply exp_le; lra).
+  set (u := exp (- deep)) in *. set (y := Q2R (Qpower (10 # 27) (Zpos K))) in *.
   assert (L : 0 <= INR n <= IZR (Z.of_N N)).
   { split; [apply pos_INR|]. rewrite INR_IZR_INZ. apply IZR_le. lia. }
   assert (A : INR n * u <= IZR (Z.of_N N) * y) by (apply Rmult_le_compat; lra).
@@ -204,12 +205,12 @@ Proof.
     apply inside_spec in Ij. rewrite (X j) by (auto; apply in_visible; auto). ring.
 Qed.
 
-Variables (K : BinNums.positive) (top : R) (s x : nat -> R).
+Variables (deep top : R) (s x : nat -> R).
 Hypothesis Hits : forall j, In j (visible n m i) -> hit j = true -> s j = top.
 Hypothesis Misses : forall j, In j (visible n m i) -> hit j = false ->
-  s j <= top - 2 * IZR (Zpos K).
-Hypothesis Sinks : forall j, (j <= last)%nat -> inside j = false -> s j = top - IZR (Zpos K).
-Let y : R := exp (- IZR (Zpos K)).
+  s j <= top - 2 * deep.
+Hypothesis Sinks : forall j, (j <= last)%nat -> inside j = false -> s j = top - deep.
+Let y : R := exp (- deep).
 
 Lemma hit_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = true -> s j = top.
 Proof.
@@ -219,14 +220,14 @@ Qed.
 
 Lemma sink_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false ->
   outside j = true ->
-  s j = top - IZR (Zpos K).
+  s j = top - deep.
 Proof.
   intros Hj _ _ Oj. apply Sinks; [lia|]. unfold outside in Oj. apply negb_true_iff in Oj. exact Oj.
 Qed.
 
 Lemma miss_level j : (j < S last)%nat -> sees m i j = true -> hit_in j = false ->
   outside j = false ->
-  s j <= top - 2 * IZR (Zpos K).
+  s j <= top - 2 * deep.
 Proof.
   intros Hj Sj Hh Oj. unfold outside in Oj. apply negb_false_iff in Oj. unfold hit_in in Hh.
   rewrite Oj in Hh. apply Misses; [|exact Hh]. apply in_visible. apply inside_spec in Oj. auto.
@@ -243,12 +244,12 @@ Proof.
   pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit_in j) && negb (outside j))) as
     O0.
   fold (others_ (S last) (sees m i) hit_in outside) in O0.
-  pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K))
-    (IZR (Zpos K))
+  pose proof (selected_found (S last) (sees m i) hit_in outside s top (2 * deep)
+    (deep)
     hit_level sink_level miss_level x lo hi H1 (fun j Hj _ => B j ltac:(lia))) as F.
   eapply Rle_trans; [exact F|]. pose proof (B 0%nat ltac:(lia)) as B0.
   apply Rmult_le_compat_l; [lra|]. assert (U0 : 0 < y) by apply exp_pos.
-  replace (exp (- (2 * IZR (Zpos K)))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal;
+  replace (exp (- (2 * deep))) with (y * y) by (unfold y; rewrite <- exp_plus; f_equal;
     lra).
   fold y. set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *.
   set (h := hits _ _ _) in *.
@@ -263,7 +264,8 @@ Proof.
   lra.
 Qed.
 
-Variables (N : BinNums.N) (most : Q) (u : Program.literal).
+Variables (K : BinNums.positive) (N : BinNums.N) (most : Q) (u : Program.literal).
+Hypothesis Deep : IZR (Zpos K) <= deep.
 Hypothesis Sharp : sharp_enough K N most = true.
 Hypothesis Short : (N.of_nat n <= N)%N.
 Hypothesis Values : forall j, (j <= last)%nat -> x j = b2R (inside j && lit u j).
@@ -272,7 +274,8 @@ Hypothesis Agree : agreeing v hit u (visible n m i) = true.
 Theorem selects : Rabs (soft (sees m i) s x (S last) - b2R (some_chosen v hit u (visible n m i)))
   <= Q2R most.
 Proof.
-  destruct (sharp_enough_spec K N most n Sharp Short) as (U0 & F1 & F2). fold y in U0, F1, F2.
+  destruct (sharp_enough_spec K N most n deep Sharp Short Deep) as (U0 & F1 & F2).
+  fold y in U0, F1, F2.
   assert (B : forall j, (j <= last)%nat -> 0 <= x j <= 1).
   { intros j Hj. rewrite Values by exact Hj. apply b2R_range. }
   pose proof others_few as O1. pose proof sinks_few as K1.
@@ -304,14 +307,14 @@ Proof.
     { intros j Hj _ Oj. rewrite Values by lia. unfold outside in Oj. apply negb_true_iff in Oj.
       rewrite Oj.
       reflexivity. }
-    pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * IZR (Zpos K))
-      (IZR (Zpos K))
+    pose proof (selected_none (S last) (sees m i) hit_in outside s top (2 * deep)
+      (deep)
       sink_level miss_level x (hits_none No) (proj1 K1) (fun j Hj _ => B j ltac:(lia)) V) as [F0 F].
     assert (E : some_chosen v hit u (visible n m i) = false).
     { apply not_true_is_false. intros T. apply existsb_exists in T. destruct T as (k & Vk & Tk).
       rewrite (No k Vk) in Tk. discriminate. }
     rewrite E. cbn [b2R]. rewrite Rminus_0_r, Rabs_pos_eq by exact F0. eapply Rle_trans; [exact F|].
-    replace (exp (- (2 * IZR (Zpos K) - IZR (Zpos K)))) with y by (unfold y; f_equal; lra).
+    replace (exp (- (2 * deep - deep))) with y by (unfold y; f_equal; lra).
     set (o := others_ _ _ _ _) in *. set (k := sinks _ _ _ _) in *.
     apply Rmult_le_reg_r with k; [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
     assert (A1 : o * y <= INR n * y) by (apply Rmult_le_compat_r; lra).
@@ -446,18 +449,19 @@ Proof.
 Qed.
 
 (* The inverse temperature, and what the weights have beside it: together 2K for a pair that
-   matches, K for a sink. *)
-Variables (b : R) (gain rest : Q).
+   matches and K for a sink, or more. *)
+Variables (b deep : R) (gain rest : Q) (K : BinNums.positive).
+Hypothesis Deep : IZR (Zpos K) <= deep.
 
-Theorem match_read ps x N K most r u : sharp_enough K N most = true ->
-  b * Q2R gain = 2 * IZR (Zpos K) -> b * Q2R rest = IZR (Zpos K) ->
+Theorem match_read ps x N most r u : sharp_enough K N most = true ->
+  b * Q2R gain = 2 * deep -> b * Q2R rest = deep ->
   pair_rows l gain rest ps = Some r -> bit_row l x = Some u ->
   well_read n v (Match ps x m N) i = true ->
   Rabs (read b (r, m) u X i - b2R (some_chosen v (chosen v ps i) x (visible n m i))) <= Q2R most.
 Proof.
   intros Sh Ha Hb Er Eu W. cbn [well_read] in W. rewrite !andb_true_iff in W.
   destruct W as [[W1 W2] W3]. apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
-  apply (selects m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))) with (N := N); try assumption.
+  apply (selects m i (chosen v ps i) Hi Si deep (2 * deep)) with (K := K) (N := N); try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (pair_score _ _ ps r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
     rewrite (once_chosen ps j Vj W2), Hj. cbn [b2R]. lra.
@@ -468,15 +472,15 @@ Proof.
   - intros j Lj. apply (bit_row_value p eos n P v l X x u j H Eu Lj).
 Qed.
 
-Theorem at_read ds x N K most r u : sharp_enough K N most = true ->
-  b * Q2R gain = IZR (Zpos K) -> code_rows l gain ds = Some r -> bit_row l x = Some u ->
+Theorem at_read ds x N most r u : sharp_enough K N most = true ->
+  b * Q2R gain = deep -> code_rows l gain ds = Some r -> bit_row l x = Some u ->
   well_read n v (At ds x m N) i = true ->
   Rabs (read b (r, m) u X i - b2R (some_chosen v (coded v ds i) x (visible n m i))) <= Q2R most.
 Proof.
   intros Sh Ha Er Eu W. cbn [well_read] in W. rewrite andb_true_iff in W. destruct W as [W1 W2].
   apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
   assert (K0 : 0 < IZR (Zpos K)) by (apply IZR_lt; lia).
-  apply (selects m i (coded v ds i) Hi Si K (IZR (Zpos K) * INR (length ds))) with (N := N);
+  apply (selects m i (coded v ds i) Hi Si deep (deep * INR (length ds))) with (K := K) (N := N);
     try assumption.
   - intros j Vj Hj. pose proof (proj1 (in_visible m i j) Vj) as [Ij _].
     rewrite (code_row_score _ ds r i j Hi (inside_last eos n j Ij) Er), (inside_true n j Ij).
@@ -569,16 +573,16 @@ Proof.
   cbn [spread fold_right]. fold (spread ts). destruct (lit (Lit (snd t) true) j); lia.
 Qed.
 
-Theorem blend_read ps ts N q r u g : let K := sharpness_in q in
-  b * Q2R gain = 2 * IZR (Zpos K) -> b * Q2R rest = IZR (Zpos K) ->
+Theorem blend_read ps ts N q r u g : K = sharpness_in q ->
+  b * Q2R gain = 2 * deep -> b * Q2R rest = deep ->
   pair_rows l gain rest ps = Some r ->
   value_row l (Blend ps ts m N) q = Some u -> well_read n v (Blend ps ts m N) i = true ->
   sums v g i = sum_over (weigh v ts) (filter (chosen v ps i) (visible n m i)) ->
   Rabs (read b (r, m) u X i * IZR (Zpos (scale_in q))
         - IZR (sums v g i) / INR (length (filter (chosen v ps i) (visible n m i))))
-  <= 2 * IZR (spread ts) * Q2R (spill K N).
+  <= 2 * IZR (spread ts) * Q2R (spill (sharpness_in q) N).
 Proof.
-  intros K Ha Hb Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W.
+  intros HK Ha Hb Er Eu W M. cbn [well_read] in W. rewrite !andb_true_iff in W.
   destruct W as [[W1 W2] W3]. apply N.leb_le in W1. unfold Lowered.read. cbn [fst snd].
   set (c := IZR (Zpos (scale_in q))).
   assert (C0 : 0 < c) by (apply IZR_lt; lia).
@@ -594,7 +598,7 @@ Proof.
     assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S1, S2, S. rewrite opp_IZR in S1.
     split; apply Rmult_le_compat_r; try (left; apply Rinv_0_lt_compat, C0); destruct (inside j);
       lra. }
-  pose proof (mixes m i (chosen v ps i) Hi Si K (2 * IZR (Zpos K))
+  pose proof (mixes m i (chosen v ps i) Hi Si deep (2 * deep)
     (fun j => b * score (real_rows r) (X i) (X j)) (fun j => dot (real_form u) (X j))) as F.
   match type of F with ?a -> ?b -> ?d -> _ => assert (F1 : a);
     [|assert (F2 : b); [|assert (F3 : d)]] end.
@@ -620,7 +624,7 @@ Proof.
       - intros j Lj. destruct (sees m i j && (inside j && chosen v ps i j)) eqn:Sj; [|ring].
         rewrite V by lia. rewrite !andb_true_iff in Sj. rewrite (proj1 (proj2 Sj)). field. lra. }
     rewrite E in F. set (y := soft _ _ _ _) in *. set (z := IZR (sums v g i) / _) in *.
-    pose proof (spill_spec K N n W1) as Sp. set (e := INR n * _ + _) in *.
+    pose proof (spill_spec K N n deep W1 Deep) as Sp. rewrite <- HK. set (e := INR n * _ + _) in *.
     replace (y * c - z) with ((y - z / c) * c) by (field; lra).
     rewrite Rabs_mult, (Rabs_pos_eq c) by lra.
     apply Rmult_le_compat_r with (r := c) in F; [|lra]. eapply Rle_trans; [exact F|].
@@ -630,8 +634,8 @@ Proof.
     assert (S : (0 <= spread ts)%Z) by lia. apply IZR_le in S. lra.
 Qed.
 
-Theorem width_read ps N K r u g : sharp_enough K N (1 # 8) = true ->
-  b * Q2R gain = IZR (Zpos K) ->
+Theorem width_read ps N r u g : sharp_enough K N (1 # 8) = true ->
+  b * Q2R gain = deep ->
   pair_rows l gain gain ps = Some r -> sink_row l = Some u ->
   well_read n v (Width ps m N) i = true ->
   sums v g i = Z.of_nat (length (filter (chosen v ps i) (visible n m i))) ->
@@ -644,19 +648,19 @@ Proof.
   assert (Apart : forall j, outside j = true -> hit j = false).
   { intros j Oj. unfold outside in Oj. apply negb_true_iff in Oj. unfold hit. rewrite Oj.
     reflexivity. }
-  rewrite (soft_ext _ _ (width_score (IZR (Zpos K)) hit outside) _ (fun j => b2R (outside j))).
+  rewrite (soft_ext _ _ (width_score deep hit outside) _ (fun j => b2R (outside j))).
   - pose proof (sinks_are (chosen v ps i)) as S1. fold hit in S1.
     pose proof (hits_are (chosen v ps i)) as H1. fold hit in H1.
     pose proof (sinks_few m i (chosen v ps i) Hi Si) as K1. fold hit in K1.
     pose proof (others_few m i (chosen v ps i)) as O1. fold hit in O1.
     rewrite (width_reads _ _ _ _ _ Apart) by lra. rewrite S1, H1. rewrite S1 in K1.
-    exists (excess (IZR (Zpos K)) (S last) (sees m i) hit outside).
-    destruct (sharp_enough_spec K N (1 # 8) n Sh W1) as (U0 & _ & F).
+    exists (excess deep (S last) (sees m i) hit outside).
+    destruct (sharp_enough_spec K N (1 # 8) n deep Sh W1 Deep) as (U0 & _ & F).
     replace (Q2R (1 # 8)) with (1 / 8) in F by (unfold Q2R; simpl; lra).
     pose proof (counted_nonneg (S last) (sees m i) (fun j => negb (hit j) && negb (outside j))) as
       O0.
     fold (others_ (S last) (sees m i) hit outside) in O0.
-    assert (B : 0 <= excess (IZR (Zpos K)) (S last) (sees m i) hit outside <= 1 / 8).
+    assert (B : 0 <= excess deep (S last) (sees m i) hit outside <= 1 / 8).
     { unfold excess. split; [apply Rmult_le_pos; lra|]. eapply Rle_trans; [|exact F].
       apply Rmult_le_compat_r; lra. }
     split; [exact B|]. rewrite M, <- INR_IZR_INZ.

@@ -45,7 +45,8 @@ Qed.
 End Values.
 
 Theorem makes_right outs ins p m e : makes outs ins p m e = true ->
-  forall n P w q, scale_ok m n P -> over_alphabet m w n -> readable n (meaning ins p m n w q) p ->
+  forall n P w q, cold_enough m n P -> over_alphabet m w n ->
+  readable n (meaning ins p m n w q) p ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
   (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
     else logit m n P w q k i <= - 1 / 4)%R.
@@ -66,9 +67,8 @@ Proof.
     destruct (nth_error (readouts m) k) as [o|] eqn:E; [eauto|]. apply nth_error_None in E.
     assert (k < length (results_of e)) by (apply nth_error_Some; congruence). lia. }
   destruct Eo as (o & Eo).
-  assert (HP : (0 < P)%R).
-  { unfold scale_ok in Hs. destruct (scales m); [pose proof (pos_INR n); lra|lra]. }
-  pose proof (checked_right (making_claim m p e) Ch n P pw (meaning ins p m n w q) HP Hs
+  pose proof (checked_right (making_claim m p e) Ch n P pw (meaning ins p m n w q)
+    (cold_pos m n P Hs) Hs
     (values_compute n pw p Or) Hr Hsym i k r o Hi Er Eo) as T.
   cbv zeta in T. unfold logit, truth.
   rewrite (embedding_right m p ins n P w q Hw (layout_of e) La), (nth_error_nth _ _ _ Eo). exact T.
@@ -344,7 +344,7 @@ Theorem makes_always outs ins p m e N : makes outs ins p m e && forallb (always 
     else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
   intros C n P w q Hs Hw Hn. apply andb_true_iff in C as [C A].
-  apply (makes_right outs ins p m e C n P w q Hs Hw).
+  apply (makes_right outs ins p m e C n P w q (scale_cold m n P Hs) Hw).
   apply (always_readable ins p N m n w q); [|exact Hn|exact A].
   unfold makes in C. rewrite !andb_true_iff in C. apply C.
 Qed.
@@ -356,5 +356,6 @@ Theorem makes_fitting outs ins p m e : makes outs ins p m e = true ->
   (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
     else logit m n P w q k i <= - 1 / 4)%R.
 Proof.
-  intros C n P w q Hs Hw F. apply (makes_right outs ins p m e C n P w q Hs Hw), fits_readable, F.
+  intros C n P w q Hs Hw F.
+  apply (makes_right outs ins p m e C n P w q (scale_cold m n P Hs) Hw), fits_readable, F.
 Qed.

@@ -66,5 +66,10 @@ def certified(models: Sequence[Model], folder: Path) -> list[bool]:
         f"Module M{k}.\n{statement(model).definitions}\nEnd M{k}.\n"
         for k, model in enumerate(models)
     ]
-    asked = [f"certified M{k}.formulas M{k}.weights M{k}.found" for k in range(len(models))]
-    return booleans(preamble("many models", READ), "".join(modules), asked, folder)
+    asked = [
+        f"(certified M{k}.formulas M{k}.weights M{k}.found"
+        f"{f' && uniform M{k}.weights' if model.transformer.attention == 'hard' else ''})%bool"
+        for k, model in enumerate(models)
+    ]
+    imports = preamble("many models", READ) + "From Softhat Require Import Hard.\n"
+    return booleans(imports, "".join(modules), asked, folder)

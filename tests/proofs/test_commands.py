@@ -40,6 +40,17 @@ def test_a_rasp_program_is_machine_checked(name: str, tmp_path: Path) -> None:
     assert "(* outputs: 0: is " in file.read_text()
 
 
+@pytest.mark.parametrize("model", [("Y a | #(b) > 1", "--alphabet", "ab"), ("zoo:rasp-reverse",)])
+def test_hard_attention_is_machine_checked(model: tuple[str, ...], tmp_path: Path) -> None:
+    needs_coq()
+    file = tmp_path / "right.v"
+    done = softhat("certify", *model, "--attention", "hard", "--coq", "-o", str(file))
+    assert done.code == 0, done.err
+    assert "machine-checked, in the reals" in done.out
+    stated = file.read_text().partition("Theorem right")[2]
+    assert "hard_logit weights n w q" in stated and " logit" not in stated
+
+
 def test_theorems_of_another_build_are_no_refusal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +93,6 @@ def test_without_coq_the_file_is_written(command: tuple[str, ...], tmp_path: Pat
     [
         (("certify", "a S b", "-o", "a-b.v"), "no name for a Coq file"),
         (("certify", "--regex", "(ab)*", "--depth", "log", "-o", "a.v"), "block is repeated"),
-        (("certify", "a", "--attention", "hard", "-o", "a.v"), "about softmax attention"),
     ],
 )
 def test_what_is_not_covered_is_said(

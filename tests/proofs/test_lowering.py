@@ -33,6 +33,7 @@ from tests.slices import every
 from tests.transformer.lowering.suite import MIXED
 
 TARGETS: tuple[Attention, ...] = ("unbounded", "temperature")
+ALL_TARGETS: tuple[Attention, ...] = (*TARGETS, "hard")
 EVERYTHING = (
     "(Y a | b S a) & (X b | a U b) & (Y Y a | X X X b | Y(a S b)) &"
     " 2*#(a) - #>(b) + #*(a) - i >= 1 | mod(3, 1)"
@@ -88,7 +89,7 @@ def test_a_slice_of_the_zoo_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", ALL_TARGETS)
 def test_the_whole_zoo_passes(target: Attention, tmp_path: Path) -> None:
     needs_coq()
     _all_certified([_of_entry(entry, target) for entry in FORMULAS], tmp_path)
@@ -148,7 +149,7 @@ def _changed(tensor: Sparse | NDArray[np.float64], rng: np.random.Generator) -> 
     return Sparse(tensor.shape, tensor.where, values) if isinstance(tensor, Sparse) else values
 
 
-@pytest.mark.parametrize("target", every(2, TARGETS))
+@pytest.mark.parametrize("target", every(2, ALL_TARGETS))
 def test_a_changed_weight_fails(target: Attention, tmp_path: Path) -> None:
     needs_coq()
     model = softhat.compile(EVERYTHING, alphabet="ab", attention=target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from softhat.export.coq.attending import Attending, attending
 from softhat.export.coq.formulas import check_formula, surface
 from softhat.export.coq.hints import hints_of
 from softhat.export.coq.inputs import Inputs, inputs_of
@@ -48,20 +49,20 @@ _CHECKS = """Lemma checks : certified formulas weights found = true.
 Proof. vm_compute. reflexivity. Qed.
 
 """
-_ONE = """Theorem right : forall n P w q,
-  scale_ok weights n P -> over_alphabet weights w n -> forall i, 1 <= i <= n ->
-  (if sat n w q formula i then 1 / 4 <= logit weights n P w q 0 i
-   else logit weights n P w q 0 i <= - 1 / 4)%R.
+_ONE = """Theorem right : forall {variables},
+  {premise}over_alphabet weights w n -> forall i, 1 <= i <= n ->
+  (if sat n w q formula i then 1 / 4 <= {logit} 0 i
+   else {logit} 0 i <= - 1 / 4)%R.
 Proof.
-  intros n P w q Hs Hw. exact (certified_right _ _ _ checks n P w q Hs Hw 0 formula eq_refl).
+{proof}
 Qed.
 """
-_SEVERAL = """Theorem right : forall n P w q,
-  scale_ok weights n P -> over_alphabet weights w n ->
+_SEVERAL = """Theorem right : forall {variables},
+  {premise}over_alphabet weights w n ->
   forall k f, nth_error formulas k = Some f -> forall i, 1 <= i <= n ->
-  (if sat n w q f i then 1 / 4 <= logit weights n P w q k i
-   else logit weights n P w q k i <= - 1 / 4)%R.
-Proof. exact (certified_right _ _ _ checks). Qed.
+  (if sat n w q f i then 1 / 4 <= {logit} k i
+   else {logit} k i <= - 1 / 4)%R.
+Proof. exact ({theorem} _ _ _ checks{arguments}). Qed.
 """
 MOST_SIGNALS = 256
 """Of programs with a theorem in floats: of 150 signals Coq finds the length in two seconds."""
@@ -167,18 +168,36 @@ def statement(model: Model) -> TheoremText:
     text += f"Definition weights : model := {model_text(weights, inputs)}.\n\n"
     text += _evidence(plan, inputs, matcher, reasons, hints)
     one = len(terms) == 1
-    conclusion = _CHECKS + (_ONE if one else _SEVERAL)
+    conclusion = _CHECKS + _right(attending(weights.attention), one)
     small = len(program.signals) <= MOST_SIGNALS
     if weights.attention == "unbounded" and is_without_counts(program) and small:
         conclusion += _FLOATS + (_ONE_IN_FLOATS if one else _SEVERAL_IN_FLOATS) + _PRINTED
-    return TheoremText(_title(formulas), text, conclusion, tuple(unmatched))
+    title = _title(formulas, attending(weights.attention))
+    return TheoremText(title, text, conclusion, tuple(unmatched))
 
 
-def _title(formulas: Mapping[str, Formula]) -> str:
+def _right(attends: Attending, one: bool) -> str:
+    """The theorem, of one formula or of several."""
+    hard = attends.mark
+    theorem = f"certified{hard or '_right'}"
+    premises = "Hw" if hard else "Hs Hw"
+    given = f"{attends.variables} {premises}"
+    proved = f"{theorem} _ _ _ checks{attends.arguments} {given} 0 formula eq_refl"
+    return attends.checks + (_ONE if one else _SEVERAL).format(
+        variables=attends.variables,
+        premise=attends.premise,
+        logit=attends.logit,
+        theorem=theorem,
+        arguments=attends.arguments,
+        proof=f"  intros {given}. exact ({proved}).",
+    )
+
+
+def _title(formulas: Mapping[str, Formula], attends: Attending) -> str:
     texts = [comment(str(formula)) for formula in formulas.values()]
     short = [text if len(text) <= 400 else text[:400] + "..." for text in texts]
     what = short[0] if len(short) == 1 else f"{len(short)} formulas"
-    return f"A softmax transformer that computes, for words of every length: {what}"
+    return f"A {attends.kind} that computes, for words of every length: {what}"
 
 
 def names_text(weights: Transformer, inputs: Inputs) -> str:

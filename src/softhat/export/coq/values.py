@@ -11,10 +11,12 @@ numbers are the numbers themselves in the reals, but for what a head that select
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from itertools import combinations
 from typing import TypeVar
 
+from softhat.export.coq.attending import Attending, attending
 from softhat.export.coq.inputs import inputs_of
 from softhat.export.coq.programs import (
     Planned,
@@ -48,25 +50,25 @@ _ALWAYS = """Lemma checks : makes outputs inputs program weights found
   && forallb (always inputs program longest) program = true.
 Proof. vm_compute. reflexivity. Qed.
 
-Theorem right : forall n P w q,
-  scale_ok weights n P -> over_alphabet weights w n -> (N.of_nat n <= longest)%N ->
+{checks}Theorem right : forall {variables},
+  {premise}over_alphabet weights w n -> (N.of_nat n <= longest)%N ->
   forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-  (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
-   else logit weights n P w q k i <= - 1 / 4)%R.
-Proof. exact (makes_always _ _ _ _ _ _ checks). Qed.
+  (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
+   else {logit} k i <= - 1 / 4)%R.
+Proof. exact (makes{mark}_always _ _ _ _ _ _ checks{arguments}). Qed.
 
 Print Assumptions right.
 """
 _FITTING = """Lemma checks : makes outputs inputs program weights found = true.
 Proof. vm_compute. reflexivity. Qed.
 
-(* On every word that `fits`: it is not too long, and the positions that a head reads agree. *)
-Theorem right : forall n P w q,
-  scale_ok weights n P -> over_alphabet weights w n -> fits inputs program weights n w q = true ->
+{checks}(* On every word that `fits`: not too long, and the positions that a head reads agree. *)
+Theorem right : forall {variables},
+  {premise}over_alphabet weights w n -> fits inputs program weights n w q = true ->
   forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-  (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
-   else logit weights n P w q k i <= - 1 / 4)%R.
-Proof. exact (makes_fitting _ _ _ _ _ checks). Qed.
+  (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
+   else {logit} k i <= - 1 / 4)%R.
+Proof. exact (makes{mark}_fitting _ _ _ _ _ checks{arguments}). Qed.
 
 Print Assumptions right.
 """
@@ -74,15 +76,15 @@ _NUMBERS = """(* Each output that is a number is off by at most `error`. *)
 Lemma checks : makes_numbers outputs numbers error inputs program weights found{always} = true.
 Proof. vm_compute. reflexivity. Qed.
 
-Theorem right : forall n P w q,
-  scale_ok weights n P -> over_alphabet weights w n -> {words} ->
+{checks}Theorem right : forall {variables},
+  {premise}over_alphabet weights w n -> {words} ->
   (forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-    (if truth inputs program weights n w q o i then 1 / 4 <= logit weights n P w q k i
-     else logit weights n P w q k i <= - 1 / 4)%R) /\\
+    (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
+     else {logit} k i <= - 1 / 4)%R) /\\
   (forall k x, nth_error numbers k = Some x -> forall i, 1 <= i <= n ->
-    (Rabs (logit weights n P w q (length outputs + k) i
+    (Rabs ({logit} (length outputs + k) i
            - number_value program n (meaning inputs program weights n w q) x i) <= Q2R error)%R).
-Proof. exact ({theorem} checks). Qed.
+Proof. exact ({theorem} checks{arguments}). Qed.
 
 Print Assumptions right.
 """
@@ -100,7 +102,8 @@ def value_theorem(model: ValueModel) -> str:
     ]
     listed = ", ".join(f"{k}: {comment(name)}" for k, (name, _) in enumerate(program.outputs))
     outputs = sequence(literal_text(literal) for _, literal in program.outputs)
-    title = f"A softmax transformer that computes the attention program {comment(model.name)}."
+    attends = attending(weights.attention)
+    title = f"A {attends.kind} that computes the attention program {comment(model.name)}."
     text = preamble(title, _READ) + "\n" + names_text(weights, inputs)
     text += f"Definition inputs : list Surface.input :=\n  {sequence(inputs.known)}.\n"
     text += f"Definition program : program :=\n  {lines(signals)}.\n"
@@ -112,8 +115,8 @@ def value_theorem(model: ValueModel) -> str:
     if always:
         text += f"Definition longest : N := {model.max_length}%N.\n"
     if program.numbers:
-        return text + _numbers_text(program, plan) + _numbers_conclusion(always)
-    return text + "\n" + (_ALWAYS if always else _FITTING)
+        return text + _numbers_text(program, plan) + _numbers_conclusion(always, attends)
+    return text + "\n" + (_ALWAYS if always else _FITTING).format(**asdict(attends))
 
 
 def _numbers_text(program: Program, plan: Planned) -> str:
@@ -135,14 +138,17 @@ def _numbers_text(program: Program, plan: Planned) -> str:
     )
 
 
-def _numbers_conclusion(always: bool) -> str:
+def _numbers_conclusion(always: bool, attends: Attending) -> str:
     if always:
         and_always = "\n  && forallb (always inputs program longest) program"
-        words, theorem = "(N.of_nat n <= longest)%N", "numbers_always _ _ _ _ _ _ _ _"
+        words, theorem = (
+            "(N.of_nat n <= longest)%N",
+            f"numbers{attends.mark}_always _ _ _ _ _ _ _ _",
+        )
     else:
         and_always, words = "", "fits inputs program weights n w q = true"
-        theorem = "numbers_fitting _ _ _ _ _ _ _"
-    return _NUMBERS.format(always=and_always, words=words, theorem=theorem)
+        theorem = f"numbers{attends.mark}_fitting _ _ _ _ _ _ _"
+    return _NUMBERS.format(always=and_always, words=words, theorem=theorem, **asdict(attends))
 
 
 def _error(program: Program, number: Number, plan: Planned) -> Fraction:

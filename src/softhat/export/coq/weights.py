@@ -19,10 +19,6 @@ from softhat.transformer.weights import BOS, EOS, Layer, Transformer, sharpness_
 
 def model_text(weights: Transformer, inputs: Inputs) -> str:
     """The record: embedding matrix, position features with their columns, layers, read-outs."""
-    if weights.attention == "hard":
-        raise SofthatError(
-            "the theorem is about softmax attention: compile for unbounded or temperature"
-        )
     if weights.sinks not in ((BOS,), (BOS, EOS)):
         raise SofthatError("the Coq kernel covers models with <bos>, as the compiler makes them")
     scaled = weights.attention == "temperature"
