@@ -117,6 +117,24 @@ def test_ties_that_may_differ_have_to_be_broken(count: int) -> None:
     assert 0 < refused < count
 
 
+@pytest.mark.parametrize("mask", ["<", ">"])
+@pytest.mark.parametrize("ties", ["leftmost", "rightmost"])
+@pytest.mark.parametrize("same", [True, False])
+def test_what_heads_without_scores_bring_is_known(mask: str, ties: str, same: bool) -> None:
+    """Is there any position before? Such a head brings 1 or, of an empty row, 0: no average."""
+    b = Builder("ab")
+    inner = b.head(mask, value={"inner": b.token("a") + b.token("b")}, ties=ties)["inner"]
+    value = inner if same else b.token("a")
+    b.output(b.head(">=", value={"x": value}, score=[(1, inner)], ties=ties)["x"] - Fraction(1, 3))
+    model = b.build()
+    simulation = softhat.simulate(model, epsilon=1e-3)
+    assert simulation.certificate.max_length["float64"] >= 1_000
+    for word in itertools.product("ab", repeat=4):
+        exact = evaluate(model, word).values
+        for x, y in zip(exact, simulation.values(word, dtype="float64"), strict=True):
+            assert abs(float(x) - y) <= 1e-3
+
+
 def test_temperatures_do_not_grow_where_ties_agree() -> None:
     """Beyond the logarithm: β at 1,000 is at most three times that at 10."""
     model = GALLERY["a-b-c-in-equal-numbers"]()

@@ -38,18 +38,22 @@ MOST_CLASSES = 200
 def attended(
     stream: ResidualStream, sight: Sight, uniform: bool, copies: bool, sinks: int, label: str
 ) -> ResidualStream:
-    """The stream with what one head adds; `sight` is of the stream before the layer."""
+    """The stream with what one head adds; `sight` is of the stream before the layer.
+
+    Where keys that share a maximum agree, it is the same whether the head takes one of them or
+    their average, and so is what is known of it: whoever walks over either model finds the same.
+    """
     head = sight.head
     written = [any(row[k] for row in head.output) for k in range(len(head.value))]
     empty = head.mask in ("<", ">")
-    picked = None
-    if copies:
+    picked = one_value(sight, written)
+    if picked is not None:
+        copies = True  # the average of what agrees is one of them
+    elif copies:
         picked = {
             tuple(v.content[k] if w else NOTHING for v, w in zip(sight.value, written, strict=True))
             for k in range(len(sight.stream.classes))
         }
-    elif not uniform:
-        picked = one_value(sight, written)
     if picked is not None:
         picked |= {(NOTHING,) * len(sight.value)} if empty else set()
         if len(picked) * len(stream.classes) <= MOST_CLASSES:
