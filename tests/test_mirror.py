@@ -205,7 +205,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/dense/bounds.py": ("proof/gpt2/test_dense_bounds.py", STOCK),
     "proof/gpt2/checkpoint.py": ("proof/gpt2/test_certificate.py", STOCK),
     "proof/gpt2/dense.py": ("proof/gpt2/test_dense_bounds.py", STOCK),
-    "proof/gpt2/undisguise.py": ("proof/gpt2/test_dense_bounds.py", STOCK),
     "proof/heads/kind.py": ("proof/heads/test_latest.py", "what every kind has"),
     "proof/llama/checkpoint.py": ("proof/llama/test_certificate.py", STOCK),
     "proof/simulations/residual.py": ("proof/simulations/test_steps.py", DATA),

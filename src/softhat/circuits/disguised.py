@@ -10,27 +10,48 @@ from pathlib import Path
 
 import numpy as np
 
-from softhat.circuits.network import Array
+from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
 from softhat.export.reading import read_export
 from softhat.io.errors import SofthatError, VoidError
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.undisguise import undisguise as undisguise_llama
+from softhat.proof.stock.checkpoint import Architecture, StockCheckpoint, VariableBlock
 
 
-def plain_tensors(folder: Path) -> dict[str, Array]:
-    """The tensors of the plain checkpoint that a disguised one stands for."""
+def structure_of(folder: Path) -> Structure:
+    """Where the weights of the plain checkpoint are that a disguised one stands for."""
     export = read_export(folder)
     checkpoint, directions = export.checkpoint, export.directions
     assert directions is not None
-    plain: GPT2Checkpoint | LlamaCheckpoint
+    plain: StockCheckpoint
     try:
         if isinstance(checkpoint, LlamaCheckpoint):
             plain = undisguise_llama(checkpoint, directions).checkpoint
         else:
             assert isinstance(checkpoint, GPT2Checkpoint)
-            plain = undisguise_gpt2(checkpoint, directions).checkpoint
+            plain = undisguise_gpt2(checkpoint, directions)
     except VoidError as error:
         raise SofthatError(f"{folder}: {error}") from None
-    return {name: np.array(value, np.float64) for name, value in plain.tensors.items()}
+    a, table = plain.architecture, plain.embedding()
+    blocks = (_block(a, plain.over_variables(at)) for at in range(a.blocks))
+    tables, (rows, _) = np.concatenate([table.tokens, table.positions]), plain.logit_rows()
+    return Structure(tables != 0, tuple(blocks), rows.weights != 0)
+
+
+def _block(a: Architecture, block: VariableBlock) -> CircuitBlock:
+    heads = []
+    for h in range(a.n_head):
+        own, shared = a.rows_of(h)
+        query, output = block.query.weights[own] != 0, block.output[:, own].T != 0
+        key, value = (rows.weights[shared] != 0 for rows in (block.key, block.value))
+        if a.turns:  # keys and values may be shared by several heads: those that this one uses
+            turning = query.any(axis=1)
+            key = key & (turning | np.roll(turning, a.head_size // 2))[:, None]
+            value = value & output.any(axis=1)[:, None]
+        heads.append(CircuitHead(query, key, value, output))
+    into = block.gate.weights != 0
+    if block.up is not None:
+        into = into | (block.up.weights != 0)
+    return CircuitBlock(tuple(heads), into, block.down.T != 0)

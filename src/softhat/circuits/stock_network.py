@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from softhat.circuits.disguised import plain_tensors
+from softhat.circuits.disguised import structure_of
 from softhat.circuits.network import LEAK, Array, Change, NodePatch, Slot, known
 from softhat.circuits.structure import Structure, needed
 from softhat.export.stock.folder import DIRECTIONS
@@ -148,7 +148,7 @@ class StockNetwork(ABC):
     def structure(self) -> Structure:
         """Where the weights are; of a disguised model, along its directions."""
         if (self.folder / DIRECTIONS).exists():
-            return needed(self.places(self.named(plain_tensors(self.folder))))
+            return needed(structure_of(self.folder))
         return self.places(self.w)
 
     def tokens_with_bos(self, tokens: Array) -> Array:

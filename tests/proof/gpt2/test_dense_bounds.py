@@ -85,7 +85,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     c, directions = export.checkpoint, export.directions
     assert c is not None and directions is not None
     plain = undisguise(c, directions)
-    found = derive(plain.checkpoint, export.formulas)
+    found = derive(plain, export.formulas)
     bounds = GPT2DenseBounds(found, c, plain, directions, True, None)
     bounds.check(CONTEXT - 1)
     assert not errors(dict(c.tensors), c.n_head, export.formulas["output"], CONTEXT - 1)

@@ -32,10 +32,10 @@ def test_what_is_written_comes_out_as_it_went_in(text: str, tmp_path: Path) -> N
     plain = undisguise(c, directions).checkpoint
     model = softhat.compile(text, "ab")
     trunk = checkpoint(model, "llama", "rope", StockOptions(64, disguise=4)).trunk
-    assert np.array_equal(plain.tensor("model.embed_tokens.weight"), trunk.embedding)
+    assert np.array_equal(plain.embedding().tokens, trunk.embedding)
     for at, block in enumerate(trunk.blocks):
-        made = plain.tensor(f"model.layers.{at}.self_attn.o_proj.weight")
-        size = plain.head_dim  # values are numbered by head, in their order
+        made = plain.over_variables(at).output
+        size = c.head_dim  # values are numbered by head, in their order
         for h in range(plain.n_head):
             own = slice(h * size, (h + 1) * size)
             kept = [block.output[:, own][:, r] for r in np.flatnonzero(block.output[:, own].any(0))]

@@ -86,9 +86,9 @@ class DenseBounds(ABC):
         count = self.variables
         self.size, self.own, self.bos = np.zeros(count), np.zeros(count), np.zeros(count)
         for cells in (*plain.cells, *plain.after_attention):
-            for p, cell in enumerate(cells[:count]):
+            for p, cell in enumerate(cells):
                 self.size[p] = max(self.size[p], magnitude(cell))
-        for p, cell in enumerate(plain.cells[0][:count]):
+        for p, cell in enumerate(plain.cells[0]):
             self.own[p] = self.bos[p] = self.size[p]
             if isinstance(cell, ConstantCell) and cell == plain.cells[-1][p]:
                 self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)

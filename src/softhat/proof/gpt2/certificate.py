@@ -26,7 +26,7 @@ class GPT2Prover(Prover):
         if c.activation != "relu":
             raise VoidError("a disguised checkpoint is proved with the activation relu only")
         plain = undisguise(c, directions)
-        derived = derive(plain.checkpoint, self.formulas)
+        derived = derive(plain, self.formulas)
         arguments = directions, self.fused, self.margin
         return lambda: GPT2DenseBounds(derived, c, plain, *arguments)
 

@@ -18,8 +18,9 @@ from softhat.proof.dense.matrices import (
     values,
     widened,
 )
+from softhat.proof.dense.plain import PlainCheckpoint
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.gpt2.undisguise import Plain, VariableRows
+from softhat.proof.stock.variables import Rows
 from softhat.transformer.decoders import GPT2Block
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
@@ -63,7 +64,7 @@ class CancellingUnits:
 class Basis:
     """The directions of the residual stream, and how far they are from orthonormal."""
 
-    def __init__(self, c: GPT2Checkpoint, directions: Directions, plain: Plain) -> None:
+    def __init__(self, c: GPT2Checkpoint, directions: Directions, plain: PlainCheckpoint) -> None:
         self.c = c
         self.u = directions.residual.astype(np.float64).T  # (d_model, variables)
         self.d, self.variables = self.u.shape
@@ -73,38 +74,29 @@ class Basis:
             raise VoidError("the directions of the residual stream are not orthonormal")
         self.ones = np.abs(self.u.sum(axis=0)) / self.d**0.5 + SLACK
         self.wide = widened(self.u)
-        self.embedded_off = self._embedded(c, plain)
+        self.plain = plain
+        self.embedded_off = self._embedded()
 
-    def _embedded(self, c: GPT2Checkpoint, plain: Plain) -> float:
+    def _embedded(self) -> float:
         """Norm of what an embedded token (padding too) and position are off."""
         worst = 0.0
-        for name, rows in (("wte", plain.tokens), ("wpe", plain.positions)):
-            table = c.tensor(f"transformer.{name}.weight").astype(np.float64)
+        for name, rows in (("wte", self.plain.table.tokens), ("wpe", self.plain.table.positions)):
+            table = self.c.tensor(f"transformer.{name}.weight").astype(np.float64)
             off = table - rows @ self.u.T
             norms = np.sqrt((off**2).sum(axis=1)) + SLACK * np.sqrt((table**2).sum(axis=1))
             worst += float(norms.max())
         return worst
 
-    def head(
-        self, block: GPT2Block, basis: HeadBasis, plain: VariableRows, at: int, h: int
-    ) -> HeadMatrices:
+    def head(self, block: GPT2Block, basis: HeadBasis, at: int, h: int) -> HeadMatrices:
         d, size = self.d, self.c.d_head
         out = block.attn_proj[h * size : (h + 1) * size]
         own = [slice(part * d + h * size, part * d + (h + 1) * size) for part in range(3)]
         q, k, v = (np.vstack([block.c_attn[:, s], block.c_attn_bias[s]]) for s in own)
         across, rows = basis.query_key.astype(np.float64), basis.value.astype(np.float64)
-        for space in (across, rows):
-            if frobenius(space @ space.T - np.eye(len(space))) > 2.0**-10:
-                raise VoidError(f"block {at}, head {h}: its directions are not orthonormal")
         wide = self.wide
-        query, key, value = (
-            np.vstack([form, offset])
-            for form, offset in (
-                (plain.query, plain.query_bias),
-                (plain.key, plain.key_bias),
-                (plain.value, plain.value_bias),
-            )
-        )
+        plain = self.plain.blocks[at]
+        used, read = (slice(h * size, h * size + len(space)) for space in (across, rows))
+        query, key, value = map(_form, (plain.query[used], plain.key[used], plain.value[read]))
         left, right = wide.T @ q, wide.T @ k
         scores = np.abs(left @ right.T - query @ key.T)
         scores += SLACK * (np.abs(left) @ np.abs(right).T + np.abs(query) @ np.abs(key.T))
@@ -112,11 +104,11 @@ class Basis:
             query=reading(self.u, q, query, across),
             key=reading(self.u, k, key, across),
             scores_off=scores,
-            values=values(self.u, v, out, value, plain.written, rows),
+            values=values(self.u, v, out, value, plain.output[:, read].T.astype(np.float64), rows),
         )
 
     def units(
-        self, block: GPT2Block, units: Units, plain: Plain, at: int
+        self, block: GPT2Block, units: Units, at: int
     ) -> tuple[dict[int, list[DenseUnit]], list[CancellingUnits]]:
         """The units of each side of a clip, and the groups that cancel."""
         into, bias, out = block.c_fc, block.c_fc_bias, block.mlp_proj
@@ -126,7 +118,7 @@ class Basis:
             if side < 0:
                 idle.setdefault(side, []).append(u)
             else:
-                form = np.append(plain.into[at][:, side], plain.into_bias[at][side])
+                form = _form(self.plain.blocks[at].gate[[side]])[:, 0]
                 sides.setdefault(side, []).append(self._unit(u, block, units, form))
         groups = []
         for members in idle.values():
@@ -160,3 +152,8 @@ class Basis:
             off=form if idle else off,
             out=frobenius(block.mlp_proj[u]) * factor,
         )
+
+
+def _form(rows: Rows) -> Matrix:
+    """(variables + 1, rows): weights, and a constant each."""
+    return np.vstack([rows.weights.T, rows.constants]).astype(np.float64)

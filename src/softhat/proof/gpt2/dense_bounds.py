@@ -12,9 +12,9 @@ import numpy as np
 
 from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError, Vector
 from softhat.proof.dense.matrices import Matrix, MatrixReading
+from softhat.proof.dense.plain import PlainCheckpoint
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint, norm_weight
 from softhat.proof.gpt2.dense import Basis, CancellingUnits, DenseUnit, HeadMatrices
-from softhat.proof.gpt2.undisguise import Plain
 from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Gaps, Lookup, StockHead, StockScores
@@ -33,7 +33,7 @@ class GPT2DenseBounds(DenseBounds):
         self,
         derivation: Derivation,
         c: GPT2Checkpoint,
-        plain: Plain,
+        plain: PlainCheckpoint,
         directions: Directions,
         fused: bool,
         margin: float | None,
@@ -46,15 +46,12 @@ class GPT2DenseBounds(DenseBounds):
         self.embedded_off = self.basis.embedded_off
         self.matrices = [c.block(at).cast(np.float64) for at in range(c.blocks)]
         self.heads = [
-            [
-                self.basis.head(self.matrices[at], directions.heads[at][h], rows, at, h)
-                for h, rows in enumerate(heads)
-            ]
-            for at, heads in enumerate(plain.heads)
+            [self.basis.head(self.matrices[at], head, at, h) for h, head in enumerate(heads)]
+            for at, heads in enumerate(directions.heads)
         ]
         self.values = [[head.values for head in block] for block in self.heads]
         self.units = [
-            self.basis.units(self.matrices[at], units, plain, at)
+            self.basis.units(self.matrices[at], units, at)
             for at, units in enumerate(directions.units)
         ]
         self.gates = [self._gates(at) for at in range(c.blocks)]
@@ -129,10 +126,10 @@ class GPT2DenseBounds(DenseBounds):
         """Errors at keys that a head with constant queries does not rule out: there the bit by
         which it rules out has one of its two values, and the value with which a bit starts is
         exact."""
-        rows = self.plain.heads[head.block][head.head]
-        if rows.query.any():
+        matrices = self.heads[head.block][head.head]
+        if matrices.query.form.any():
             return off
-        weights = rows.key @ rows.query_bias
+        weights = matrices.key.form @ matrices.query.bias
         exact = off.copy()
         for p in np.flatnonzero(weights):
             start, now = self.derivation.cells[0][p], self.derivation.cells[head.block][p]
@@ -201,9 +198,10 @@ class GPT2DenseBounds(DenseBounds):
         norm: NormError,
         v_hat: Vector,
     ) -> ClipTerm:
-        form = self.plain.into[at][:, [gate.units[0]]]
-        along = float(self.along(form, off, norm, self.size)[0])
-        reach = float(v_hat[:-1] @ np.abs(form[:, 0]))
+        plain = self.plain.blocks[at]
+        form = plain.gate.weights[gate.units[0]].astype(np.float64)
+        along = float(self.along(form[:, None], off, norm, self.size)[0])
+        reach = float(v_hat[:-1] @ np.abs(form))
         roundings, worst = [], 0.0
         for unit in units:
             rounding = self.rounding(
@@ -228,8 +226,8 @@ class GPT2DenseBounds(DenseBounds):
         along_out = out @ direction
         across_out = out - np.outer(along_out, direction)
         first, second = gate.units
-        biases = self.plain.into_bias[at]
-        step = float(self.plain.out[at][first, gate.target] * (biases[first] - biases[second]))
+        biases = plain.gate.constants.astype(np.float64)
+        step = float(plain.down[gate.target, first] * (biases[first] - biases[second]))
         along_product = product @ direction
         across = product - np.outer(along_product, direction)
         reach_y = self.reach + norm.shift
@@ -258,7 +256,7 @@ class GPT2DenseBounds(DenseBounds):
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
         rows = self.c.tensor(self.c.readout).astype(np.float64)
-        return rows, self.plain.readout, self.plain.scale
+        return rows, self.plain.rows.weights.astype(np.float64), self.plain.scale
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -21,6 +21,7 @@ from softhat.proof.llama.dense_rows import HeldValues, RowGroups, read
 from softhat.proof.llama.dense_units import HiddenUnits, clipped, hidden_units, idle_terms
 from softhat.proof.llama.squares import Squares, squares_off
 from softhat.proof.llama.undisguise import PlainLlama
+from softhat.proof.stock.checkpoint import VariableBlock
 from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.heads.digit import DigitHead
 from softhat.proof.stock.kind import Gaps, Lookup, StockHead, StockScores
@@ -51,7 +52,7 @@ class LlamaDenseBounds(DenseBounds):
         if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
             raise VoidError("the directions of the residual stream are not orthonormal")
         embedded = c.tensor("model.embed_tokens.weight").astype(np.float64)
-        stood = plain.checkpoint.tensor("model.embed_tokens.weight").astype(np.float64)
+        stood = plain.checkpoint.table.tokens.astype(np.float64)
         apart = embedded - stood @ u.T
         slack = SLACK * np.sqrt((embedded**2).sum(axis=1))
         self.embedded_off = float((np.sqrt((apart**2).sum(axis=1)) + slack).max())
@@ -62,21 +63,26 @@ class LlamaDenseBounds(DenseBounds):
         self.extents: list[list[float]] = []
         self.units: list[HiddenUnits] = []
         for at, units in enumerate(directions.units):
-            actual, stood_for = (x.block(at).cast(np.float64) for x in (c, plain.checkpoint))
+            actual, stood_for = c.block(at).cast(np.float64), plain.checkpoint.blocks[at]
             self._read_heads(at, actual, stood_for)
             gates = self.derivation.blocks[at].gates
             self.units.append(hidden_units(u, actual, stood_for, gates, units, f"block {at}"))
 
     # What the weights are
 
-    def _read_heads(self, at: int, actual: LlamaBlock, plain: LlamaBlock) -> None:
+    def _read_heads(self, at: int, actual: LlamaBlock, stood_for: VariableBlock) -> None:
+        plain_query, plain_key, plain_value = (
+            rows.weights.astype(np.float64)
+            for rows in (stood_for.query, stood_for.key, stood_for.value)
+        )
+        plain_output = stood_for.output.astype(np.float64)
         c, size, half = self.c, self.c.head_dim, self.c.head_dim // 2
         queries, keys, written = [], [], []
         held = HeldValues.of(self.derivation.cells[at], self.size)
         self.extents.append([])
         for g, rows in enumerate(self.plain.shared_values[at]):
             # Heads that share values have all of them in every sum.
-            form = plain.value[g * size : g * size + len(rows)]
+            form = plain_value[g * size : g * size + len(rows)]
             largest = held.largest(form[:, None])
             matrix = np.vstack([actual.value[g * size : (g + 1) * size].T, np.zeros(size)])
             bare = np.vstack([form.T, np.zeros(len(rows))])
@@ -90,10 +96,10 @@ class LlamaDenseBounds(DenseBounds):
                 return np.stack([matrix[:half], matrix[half:]], axis=1)
 
             queries.append(
-                RowGroups.of(paired(turn @ actual.query[own]), paired(plain.query[own]), self.u)
+                RowGroups.of(paired(turn @ actual.query[own]), paired(plain_query[own]), self.u)
             )
             keys.append(
-                RowGroups.of(paired(turn @ actual.key[shared]), paired(plain.key[shared]), self.u)
+                RowGroups.of(paired(turn @ actual.key[shared]), paired(plain_key[shared]), self.u)
             )
             place = [g * size + p for p in self.plain.places[at][h]]
             columns = [h * size + p for p in self.plain.places[at][h]]
@@ -102,8 +108,8 @@ class LlamaDenseBounds(DenseBounds):
                     self.u,
                     np.vstack([actual.value[shared].T, np.zeros(size)]),
                     actual.output[:, own].T,
-                    np.vstack([plain.value[place].T, np.zeros(len(place))]),
-                    plain.output[:, columns].T,
+                    np.vstack([plain_value[place].T, np.zeros(len(place))]),
+                    plain_output[:, columns].T,
                     self.plain.values[at][h],
                 )
             )
@@ -287,10 +293,8 @@ class LlamaDenseBounds(DenseBounds):
         return idle_terms(self, self.units[at])
 
     def _logits(self) -> tuple[Matrix, Matrix, float]:
-        rows, plain = (
-            c.tensor(c.readout).astype(np.float64) for c in (self.c, self.plain.checkpoint)
-        )
-        return rows, plain, self.plain.scale
+        rows, plain = self.c.tensor(self.c.readout), self.plain.checkpoint
+        return rows.astype(np.float64), plain.rows.weights.astype(np.float64), plain.scale
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

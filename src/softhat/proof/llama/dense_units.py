@@ -12,6 +12,7 @@ from softhat.proof.dense.bounds import ClipTerm, DenseBounds, NormError
 from softhat.proof.dense.matrices import SLACK, Matrix, frobenius, row_norms
 from softhat.proof.llama.dense_rows import HeldValues, RowGroups, exactly_read, read
 from softhat.proof.stock.activations import Silu
+from softhat.proof.stock.checkpoint import VariableBlock
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import SECOND, U, need
 from softhat.transformer.decoders import LlamaBlock
@@ -67,7 +68,7 @@ class HiddenUnits:
 def hidden_units(
     u: Matrix,
     actual: LlamaBlock,
-    plain: LlamaBlock,
+    plain: VariableBlock,
     gates: Sequence[Gate],
     units: Units,
     where: str,
@@ -75,7 +76,10 @@ def hidden_units(
     """The gates with the units that share their work, and the groups that cancel."""
     scale = units.factor.astype(np.float64)[:, None]
     gate, up, down = actual.gate, actual.up / scale, actual.down.T * scale
-    form, factor_form, out_form = plain.gate, plain.up, plain.down.T
+    assert plain.up is not None
+    form, factor_form, out_form = (
+        matrix.astype(np.float64) for matrix in (plain.gate.weights, plain.up.weights, plain.down.T)
+    )
     members: dict[int, list[int]] = {}
     for unit, side in enumerate(units.part.tolist()):
         members.setdefault(side, []).append(unit)

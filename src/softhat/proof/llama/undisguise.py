@@ -1,24 +1,23 @@
 """A disguised Llama, read along its directions: the plain checkpoint that it stands for.
 
-The directions are claims, and nothing here needs to be right: the plain checkpoint is what
-`reading` derives functions from, and `dense_bounds` measures how far the disguised weights are from
-it, whatever it is.
+A rotation within a rotary pair changes no score: queries and keys are read turned back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.dense.matrices import Matrix, frobenius, row_norms
+from softhat.proof.dense.matrices import Matrix, row_norms
+from softhat.proof.dense.plain import PlainCheckpoint, check_orthonormal
 from softhat.proof.dense.sharing import sharing
-from softhat.proof.dense.snapping import NEAR, along, as_float32, read_logits, read_rows, snapped
+from softhat.proof.dense.snapping import NEAR, along, as_float32, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.stock.checkpoint import Array
-from softhat.transformer.decoders import LlamaBlock
+from softhat.proof.stock.checkpoint import Embedding, VariableBlock
+from softhat.proof.stock.variables import Rows
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
 
@@ -26,7 +25,7 @@ from softhat.transformer.directions import Directions, HeadBasis, Units
 class PlainLlama:
     """The plain checkpoint, and the bases in which it was read."""
 
-    checkpoint: LlamaCheckpoint
+    checkpoint: PlainCheckpoint
     basis: Matrix  # (d_model, variables): orthonormal columns
     turns: list[Matrix]
     """Of each block, (heads of keys and values, head_dim, head_dim): rows are the directions of
@@ -37,8 +36,6 @@ class PlainLlama:
     """Of each block and query head: which rows of the plain values they are."""
     shared_values: list[list[Matrix]]
     """Of each block and head of keys and values: the directions of all rows of the plain values."""
-    scale: float
-    """The unit of the plain read-out."""
 
 
 def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
@@ -50,36 +47,36 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
     if basis.shape[1] != c.d_model:
         raise VoidError("the residual stream has not as many directions as coordinates")
     embedding = read_rows(c.tensor("model.embed_tokens.weight"), basis)
-    tensors: dict[str, Array] = {"model.embed_tokens.weight": as_float32(embedding)}
     heads = [_Heads(c, claimed, at, basis) for at, claimed in enumerate(directions.heads)]
     sides = [_sides(c, units, at, basis) for at, units in enumerate(directions.units)]
     changed = np.zeros(c.d_model, bool)
     for block, (_, _, written) in zip(heads, sides, strict=True):
         changed |= block.output.any(axis=1) | written.any(axis=1)
     constants = Constants.of(embedding, c, ~changed)
-    for at, (block, (gate, up, down)) in enumerate(zip(heads, sides, strict=True)):
-        plain = LlamaBlock(
-            query=constants.gathered(block.query, pair_norms(block.query, c.head_dim)),
-            key=constants.gathered(block.key, pair_norms(block.key, c.head_dim)),
-            value=block.value,
-            output=block.output,
-            gate=constants.gathered(gate, row_norms(gate)),
-            up=constants.gathered(up, row_norms(up)),
-            down=down,
+
+    def rows(read: Matrix, sizes: Matrix) -> Rows:
+        return Rows.of(as_float32(constants.gathered(read, sizes)))
+
+    plain = [
+        VariableBlock(
+            query=rows(block.query, pair_norms(block.query, c.head_dim)),
+            key=rows(block.key, pair_norms(block.key, c.head_dim)),
+            value=Rows.of(as_float32(block.value)),
+            output=as_float32(block.output),
+            gate=rows(gate, row_norms(gate)),
+            up=rows(up, row_norms(up)),
+            down=as_float32(down),
         )
-        tensors |= {name: as_float32(matrix) for name, matrix in plain.tensors(at).items()}
-    # Norms and biases are no part of a basis: they stay what they are.
-    tensors |= {n: t for n, t in c.tensors.items() if "norm" in n or n.endswith(".bias")}
-    readout, scale = read_logits(c.tensor(c.readout), basis, c.weights is None)
-    tensors[c.readout] = as_float32(readout)
+        for block, (gate, up, down) in zip(heads, sides, strict=True)
+    ]
+    table = Embedding(as_float32(embedding), c.embedding().positions)
     return PlainLlama(
-        checkpoint=replace(c, tensors=tensors),
+        checkpoint=PlainCheckpoint.of(c, table, plain, basis),
         basis=basis,
         turns=[block.turn for block in heads],
         values=[block.values for block in heads],
         places=[block.places for block in heads],
         shared_values=[block.shared_values for block in heads],
-        scale=scale,
     )
 
 
@@ -172,8 +169,7 @@ class _Heads:
             self.places.append(place)
         self.shared_values = [np.array(rows).reshape(-1, size) for rows in shared]
         for rows in (*self.values, *self.shared_values):
-            if len(rows) > size or frobenius(rows @ rows.T - np.eye(len(rows))) > 2.0**-10:
-                raise VoidError(f"block {at}: the directions of values are not orthonormal")
+            check_orthonormal(rows, f"block {at}: the directions of values")
         self.query, self.key, self.value, self.output = self._read()
 
     def _turned(self, h: int, rows: Matrix) -> list[int]:

@@ -91,7 +91,7 @@ class Rows:
         """Rows without constants."""
         return Rows(weights, np.zeros(len(weights), np.float32))
 
-    def __getitem__(self, rows: slice | NDArray[np.int64]) -> Rows:
+    def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.int64]) -> Rows:
         return Rows(self.weights[rows], self.constants[rows])
 
     def forms(self) -> list[Form]:
