@@ -146,6 +146,39 @@ def test_a_file_says_what_it_computes(tmp_path: Path) -> None:
         read_facts(tmp_path / "no.gguf")
 
 
+@pytest.mark.parametrize("head", ["token-classification", "lm"])
+def test_a_language_in_logarithmic_depth(head: Any, tmp_path: Path) -> None:
+    """The file says its automaton; another reader of GGUF, that of transformers, runs it."""
+    from softhat.export.gguf_verify import read_facts
+
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    language = softhat.from_regex("(b*ab*a)*b*", alphabet="ab", depth="log")
+    softhat.to_gguf(language, tmp_path / "m.gguf", 40, head=head)
+    facts = read_facts(tmp_path / "m.gguf")
+    assert facts.head == head and facts.context == 40
+    assert set(facts.formulas) == ({"a", "b", "<eos>"} if head == "lm" else {"member"})
+    fields = gguf.GGUFReader(tmp_path / "m.gguf").fields
+    tokens = fields["tokenizer.ggml.tokens"].contents()
+    transformers.utils.logging.disable_progress_bar()
+    known = {"gguf_file": "m.gguf"}
+    config = transformers.AutoConfig.from_pretrained(tmp_path, **known)
+    factor = fields["llama.rope.scaling.factor"].contents()  # which transformers does not read
+    config.rope_parameters |= {"rope_type": "linear", "factor": factor}
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, config=config, **known)
+    codes = np.random.default_rng(1).integers(0, 2, (8, 39))
+    ids = np.array([tokens.index("▁a"), tokens.index("▁b")])[codes]
+    with torch.no_grad():
+        first = np.full((8, 1), tokens.index("<bos>"))
+        logits = model(torch.from_numpy(np.concatenate([first, ids], axis=1))).logits[:, 1:]
+    even = np.cumsum(codes == 0, axis=1) % 2 == 0
+    assert "an automaton of 2 states" in fields["general.description"].contents()
+    if head == "lm":
+        assert ((logits[..., tokens.index("<eos>")] > 0).numpy() == even).all()
+        assert (logits[..., tokens.index("▁a")] > 0).all()
+    else:
+        assert (logits.argmax(-1) == tokens.index("<true>")).numpy().tolist() == even.tolist()
+
+
 def test_verify_says_what_to_install(tmp_path: Path) -> None:
     softhat.to_gguf(softhat.compile("a S b", "ab"), tmp_path / "m.gguf", 16)
     if importlib.util.find_spec("cyllama") is None:

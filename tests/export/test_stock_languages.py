@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,14 @@ def test_a_damaged_language_is_one_line(damage: str, tmp_path: Path) -> None:
 
 def test_what_a_language_has_not(tmp_path: Path) -> None:
     language = softhat.from_dfa(random_dfa(1, 3), depth="log")
-    for options in ({"head": "lm"}, {"disguise": 1}, {"output": "x"}, {"weights": {"a": 1.0}}):
+    for options in (
+        {"head": "multi-label"},
+        {"disguise": 1},
+        {"output": "x"},
+        {"output": "member", "head": "lm"},
+        {"weights": {"a": 1.0}},
+        {"weights": {"a": 1.0}, "head": "lm"},
+    ):
         for target in EXPORTS.values():
             with pytest.raises(SofthatError):
                 target(language, tmp_path / "m", 8, **options)
@@ -161,6 +168,69 @@ def test_no_changed_table_is_certified_and_wrong(target: str, tmp_path: Path, co
 @pytest.mark.parametrize("target", EXPORTS)
 def test_no_changed_table_is_certified_and_wrong_in_full(target: str, tmp_path: Path) -> None:
     attacked(tmp_path, target, 1_000)
+
+
+def goes_on(dfa: DFA, state: int) -> bool:
+    """Does some word, the empty one too, lead from here to acceptance?"""
+    reached = [state]
+    for now in reached:
+        reached += {*dfa.step[now]} - {*reached}
+    return not dfa.accepting.isdisjoint(reached)
+
+
+def following(dfa: DFA, word: Sequence[int]) -> list[list[bool]]:
+    """After each prefix, from the empty one on: which letters may follow, and may the word end?"""
+    state, rows = dfa.start, []
+    for letter in (*word, None):
+        row = [goes_on(dfa, to) for to in dfa.step[state]]
+        rows.append([*row, state in dfa.accepting or not goes_on(dfa, state)])
+        state = state if letter is None else dfa.step[state][letter]
+    return rows
+
+
+def next_tokens(folder: Path, codes: Any, dtype: str) -> Any:
+    """(words, 1 + n, letters + 1): which tokens have a positive logit, `<eos>` last."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype))
+    first = np.full((len(codes), 1), model.config.bos_token_id)
+    with torch.no_grad():
+        logits = model.eval()(torch.from_numpy(np.concatenate([first, codes], axis=1))).logits
+    columns = [*range(model.config.bos_token_id), model.config.eos_token_id]
+    return (logits[..., columns] > 0).numpy()
+
+
+@pytest.mark.parametrize("target", EXPORTS)
+@pytest.mark.parametrize(("seed", "letters"), every(3, [(3, 2), (1, 3), (4, 2), (9, 1), (10, 3)]))
+def test_a_language_model_writes_words_of_the_language(
+    seed: int, letters: int, target: str, tmp_path: Path
+) -> None:
+    """A letter is allowed where a word of the language goes on with it, even at the start."""
+    dfa = random_dfa(seed, 2 + seed % 4, letters)
+    lost = len(dfa.step)  # what `a` leads to from the last state is lost
+    rows = [*dfa.step, (lost,) * letters]
+    rows[lost - 1] = (lost, *rows[lost - 1][1:])
+    dfa = DFA(dfa.alphabet, 0, dfa.accepting, tuple(rows))
+    EXPORTS[target](softhat.from_dfa(dfa, depth="log"), tmp_path / "m", 18, head="lm")
+    assert softhat.certify(tmp_path / "m").ok
+    rng = np.random.default_rng(seed)
+    for dtype in FORMATS[:2]:
+        assert stated(tmp_path / "m")["max_length"][dtype] == 17
+        for codes in (all_codes(letters, 4), rng.integers(0, letters, (20, 17))):
+            seen = next_tokens(tmp_path / "m", codes, dtype)
+            assert seen.tolist() == [following(dfa, row) for row in codes.tolist()]
+
+
+def test_a_language_model_is_verified_and_its_automaton_a_claim(tmp_path: Path) -> None:
+    language = softhat.from_regex("(ab|c)*", alphabet="abc", depth="log")
+    softhat.to_gpt2(softhat.compile(language), tmp_path / "m", 9, head="lm")
+    assert softhat.verify(tmp_path / "m", exhaustive=3, random=3, adversarial=2).ok
+    stands = json.loads((tmp_path / "m" / "language.json").read_text())
+    for state in range(len(stands["step"])):
+        changed = {**stands, "accepting": sorted({*stands["accepting"]} ^ {state})}
+        (tmp_path / "m" / "language.json").write_text(json.dumps(changed))
+        assert softhat.certify(tmp_path / "m").void
+    with pytest.raises(SofthatError, match="formulas"):
+        softhat.source(tmp_path / "m")
 
 
 def attacked(tmp_path: Path, target: str, mutations: int) -> None:

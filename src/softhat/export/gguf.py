@@ -24,15 +24,12 @@ from numpy.typing import NDArray
 
 from softhat.export.llama.to_llama import StockLlama, checkpoint
 from softhat.export.stock.heads import LABELS
-from softhat.export.stock.languages import StockLanguage
-from softhat.export.stock.options import EPSILON, StockOptions
+from softhat.export.stock.languages import StockLanguage, document_of
+from softhat.export.stock.options import EPSILON, Exported, StockOptions
 from softhat.export.tokenizer import BLANK
-from softhat.frontends.machines.machine import Machine
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import write_file
 from softhat.logic.binding import predicates_of
-from softhat.logic.syntax import nodes
-from softhat.models.model import Model
 from softhat.proof.stock.automata import formulas_alone
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of
@@ -57,7 +54,7 @@ NAMES = {
 
 
 def to_gguf(
-    model: Model | nodes.Formula | str | Machine,
+    model: Exported,
     file: str | Path,
     context: int = 1024,
     head: Literal["token-classification", "lm"] = "token-classification",
@@ -65,7 +62,8 @@ def to_gguf(
     output: str | None = None,
     margin: float = 20.0,
 ) -> None:
-    """Write a stock Llama that computes the model's formulas as a GGUF file for llama.cpp.
+    """Write a stock Llama that computes the model's formulas, or a regular language in logarithmic
+    depth, as a GGUF file for llama.cpp.
 
     The options are those of `to_llama`. For formulas that count, and with `positions="rope"`,
     llama.cpp must keep keys and values in float32 (`--cache-type-k f32 --cache-type-v f32
@@ -77,10 +75,6 @@ def to_gguf(
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
     given = StockOptions(context, "sdpa", head, output, margin)
     llama = checkpoint(model, "llama", positions, given)
-    if isinstance(llama.asked.model, StockLanguage):
-        raise SofthatError(
-            "a GGUF file says its formulas: export a language in logarithmic depth with to_llama"
-        )
     if llama.asked.head == "multi-label":
         raise SofthatError(
             "a GGUF file writes one answer, and a RASP program has a label for each value: export "
@@ -115,6 +109,8 @@ def _facts(llama: StockLlama) -> dict[str, Any]:
     }
     if machine is not None:  # its formulas are too long to be written
         return {**facts, "machine": machine.to_json()}
+    if isinstance(llama.asked.model, StockLanguage):
+        return {**facts, "language": document_of(llama.asked.model.automaton)}
     return {
         **facts,
         "formulas": "".join(f"{name}: {formula}\n" for name, formula in llama.asked.shown.items()),
@@ -124,16 +120,20 @@ def _facts(llama: StockLlama) -> dict[str, Any]:
     }
 
 
-def _listed(llama: StockLlama) -> str:
+def _source(llama: StockLlama) -> str:
+    """What the file was made of, in a line."""
+    model = llama.asked.model
+    if isinstance(model, StockLanguage):
+        return f"an automaton of {len(model.automaton.step)} states, in logarithmic depth"
+    if model.machine is not None:
+        return f"a {model.machine.kind} machine"
     return "; ".join(f"{name}: {formula}" for name, formula in llama.asked.shown.items())
 
 
 def _describe(writer: Any, llama: StockLlama, gguf: Any) -> None:
     layout, rotary = llama.layout, llama.layout.rotary
     writer.add_name("softhat")
-    machine = llama.asked.model.machine
-    source = f"a {machine.kind} machine" if machine is not None else _listed(llama)
-    writer.add_description(f"compiled by softhat from {source}")
+    writer.add_description(f"compiled by softhat from {_source(llama)}")
     writer.add_string(FACTS, json.dumps(_facts(llama), ensure_ascii=False))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     writer.add_vocab_size(len(_tokens(llama)))

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from softhat.export.gguf import FACTS
 from softhat.export.reading import check_symbols
 from softhat.export.stock.heads import token_sets
+from softhat.export.stock.languages import acceptor_from
 from softhat.export.stock.verify import ExportRun, compare
 from softhat.frontends.machines.reading import machine as machine_from
+from softhat.frontends.regular.doubling import MEMBER
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import parse_json, read_bytes
-from softhat.logic.syntax.nodes import Formula
 from softhat.models.folders import formulas_in, predicates_in
 from softhat.models.verification.report import Verification
+from softhat.proof.stock.automata import Claimed, next_symbols
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.weights import EOS
 
@@ -37,7 +39,7 @@ class GGUFFacts:
 
     symbols: tuple[str, ...]
     propositional: bool
-    formulas: Mapping[str, Formula]
+    formulas: Mapping[str, Claimed]
     head: str
     context: int
 
@@ -57,6 +59,8 @@ def read_facts(path: Path) -> GGUFFacts:
         if "machine" in facts:
             formulas = machine_from(facts["machine"]).formulas
             return GGUFFacts(symbols, False, formulas, "lm", context)
+        if "language" in facts:
+            return _of_language(facts, symbols, context, f"{path}: {FACTS}")
         predicates = predicates_in(facts["predicates"])
         formulas = formulas_in(facts["formulas"], symbols, propositional, predicates)
         if facts["head"] == "lm":
@@ -69,6 +73,15 @@ def read_facts(path: Path) -> GGUFFacts:
             f"{path} does not say which formulas it computes, or is damaged ({error}): export it "
             "again"
         ) from None
+
+
+def _of_language(
+    facts: Mapping[str, Any], symbols: tuple[str, ...], context: int, where: str
+) -> GGUFFacts:
+    """A regular language: of every prefix whether it belongs, or what may come next."""
+    automaton, head = acceptor_from(facts["language"], symbols, where), str(facts["head"])
+    claims = next_symbols(automaton) if head == "lm" else {MEMBER: automaton}
+    return GGUFFacts(symbols, False, claims, head, context)
 
 
 def verify_gguf(path: Path, asked: Mapping[str, Any]) -> Verification:

@@ -28,7 +28,7 @@ from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.stock.automata import Claimed, formulas_alone
+from softhat.proof.stock.automata import Acceptor, Claimed, formulas_alone, next_symbols
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.language_model import lm_formulas
 from softhat.transformer.stored import STUMBLES, said_of
@@ -65,10 +65,13 @@ class Export:
     machine: Machine | None = None
     """The machine that a language model is claimed to run."""
 
-    def next_tokens(self) -> dict[str, Formula]:
-        """Of a language model: a formula for each token, "this one may come next"."""
+    def next_tokens(self) -> Mapping[str, Claimed]:
+        """Of a language model: a formula or an automaton for each token, "this may come next"."""
         assert self.checkpoint is not None
         c = self.checkpoint
+        for one in self.formulas.values():
+            if isinstance(one, Acceptor):
+                return next_symbols(one)
         closed = self.machine is not None
         return lm_formulas(
             formulas_alone(self.formulas), c.symbols, c.propositional, self.log_weights, closed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,14 @@ import pytest
 from softhat.io.errors import SofthatError, VoidError
 from softhat.logic.syntax.parse import parse
 from softhat.proof.boolean import Space
-from softhat.proof.stock.automata import Acceptor, claims_of, formulas_alone, member
+from softhat.proof.stock.automata import (
+    Acceptor,
+    at_start,
+    claims_of,
+    formulas_alone,
+    members,
+    next_symbols,
+)
 from softhat.proof.stock.bounded import BoundedAtoms
 
 
@@ -39,7 +47,7 @@ def test_the_recurrence_is_the_automaton(seed: int, most: int) -> None:
     step = tuple(tuple(map(int, row)) for row in rng.integers(0, states, (states, 2)))
     accepting = frozenset(map(int, np.flatnonzero(rng.random(states) < 0.5)))
     atoms = BoundedAtoms(Space(("a", "b"), False), most, whole_shifts=True)
-    function = member(atoms, Acceptor(("a", "b"), step, accepting))
+    function = members(atoms, {"m": Acceptor(("a", "b"), step, accepting)})["m"]
     for word in map("".join, product("ab", repeat=most)):
         state = 0
         for i, symbol in enumerate(word, start=1):
@@ -53,6 +61,26 @@ def test_what_is_read_through_another_position_is_one_atom() -> None:
     twice = atoms.earlier(atoms.earlier(a, 2, 1 << 20), 3, 1 << 20)
     assert twice == atoms.earlier(a, 5, 1 << 20)
     assert atoms.earlier(a, 20, 1 << 20) == atoms.space.false
+
+
+def test_what_may_come_next() -> None:
+    """(ab)*: after a only b, and a word ends after b; what is lost can only end."""
+    automaton = Acceptor(("a", "b"), ((1, 2), (2, 0), (2, 2)), frozenset({0}))
+    after = next_symbols(automaton)
+    assert {name: one.accepting for name, one in after.items()} == {
+        "a": frozenset({0}),
+        "b": frozenset({1}),
+        "<eos>": frozenset({0, 2}),
+    }
+    assert at_start({**after, "f": parse("H a")}) == {"a": 1, "b": 0, "<eos>": 1, "f": 1}
+    atoms = BoundedAtoms(Space(("a", "b"), False), 4, whole_shifts=True)
+    other = replace(automaton, step=((0, 0), (0, 0), (0, 0)))
+    functions = members(atoms, {**after, "other": other})
+    assert functions["other"] == atoms.space.true
+    for word in map("".join, product("ab", repeat=4)):
+        for name, one in after.items():
+            truth = [value(atoms, functions[name], word, i) for i in range(1, 5)]
+            assert truth == one.truth(word).tolist()
 
 
 @pytest.mark.parametrize("step", [(), ((0,), (1, 0)), ((0, 2),), ((0, -1),)])

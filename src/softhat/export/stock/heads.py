@@ -16,7 +16,7 @@ from softhat.models.model import Model
 from softhat.program.draft import only
 from softhat.program.registers import Register
 from softhat.program.signals import Program
-from softhat.proof.stock.automata import Claimed, formulas_alone
+from softhat.proof.stock.automata import Claimed, at_start, formulas_alone
 from softhat.transformer.lowering.language_model import (
     Row,
     lm_formulas,
@@ -35,7 +35,9 @@ def claimed_weights(
     model: Model | StockLanguage, head: HeadName, weights: Mapping[str, Any]
 ) -> Weights:
     """The log-weights of all tokens of a language model."""
-    if head != "lm" or isinstance(model, StockLanguage):
+    if isinstance(model, StockLanguage):
+        raise SofthatError("log-weights are for language models of formulas: leave weights out")
+    if head != "lm":
         raise SofthatError("log-weights are for language models: give head='lm'")
     outputs = tuple(dict.fromkeys((*model.formulas, EOS)))
     return log_weights(weights, (*model.transformer.symbols, EOS), outputs)
@@ -46,9 +48,9 @@ def asked_of(
 ) -> tuple[Mapping[str, Claimed], Program]:
     """What a head computes: formulas by name, and their program."""
     if isinstance(model, StockLanguage):
-        if output not in (None, *model.formulas):
+        if output is not None and (head == "lm" or output not in model.claims):
             raise SofthatError(f"a language has one output: leave {output!r} out")
-        return model.formulas, model.program
+        return model.claims, model.program
     if model.machine is not None and head == "lm":  # its outputs are all tokens, `<eos>` too
         return model.formulas, model.program
     t = model.transformer
@@ -76,7 +78,7 @@ def logit_rows(
     if weights is not None:
         return weighted_rows(program, formulas_alone(formulas), margin, weights)
     if head == "lm":
-        return lm_rows(program, formulas_alone(formulas), margin)
+        return lm_rows(program, at_start(formulas), margin)
     literals = dict(program.outputs)
     rows: list[Row] = []
     for name in formulas:  # an output is ±1, from its stored bit or a constant

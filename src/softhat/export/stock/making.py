@@ -88,6 +88,8 @@ class Asked:
     def shown(self) -> dict[str, Claimed]:
         """The formulas that the model was compiled from."""
         known: Mapping[str, Claimed] = self.model.formulas
+        if isinstance(self.model, StockLanguage):
+            return {**known}
         return {name: known[name] for name in self.formulas if name in known}
 
     @property

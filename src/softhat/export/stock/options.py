@@ -78,12 +78,12 @@ def fits_head(
 def _fitting_language(
     language: LogDepth, symbols: tuple[str, ...], head: HeadName, context: int
 ) -> StockLanguage:
-    if head != "token-classification":
+    if head == "multi-label":
         raise SofthatError(
-            f"a regular language says of every prefix whether it belongs: head={head!r} is for "
-            "formulas"
+            "a regular language says of every prefix whether it belongs, or which symbols may come "
+            f"next: head={head!r} is for formulas, give token-classification or lm"
         )
-    return stock_language(language, symbols, context)
+    return stock_language(language, symbols, context, head == "lm")
 
 
 def check_plain(model: Model | StockLanguage, disguise: int | None) -> None:

@@ -134,7 +134,7 @@ def read_stock(folder: Path, config: dict[str, Any], family: str) -> StockFolder
     head = _head(where, config, family)
     machine = machine_of(folder, symbols, head == "lm")
     formulas: Mapping[str, Claimed]
-    language = language_of(folder, symbols) if head == "token-classification" else None
+    language = language_of(folder, symbols) if head != "multi-label" else None
     if machine is not None:
         formulas = machine.formulas
     else:

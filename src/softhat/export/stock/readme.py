@@ -43,12 +43,17 @@ def _parts(asked: Asked, is_disguised: bool) -> tuple[str, str, str, str]:
         )
         return f"A {machine.kind} machine", source, use, ends
     if isinstance(asked.model, StockLanguage):
+        use, says = _use(asked)
+        if asked.head != "lm":
+            says = (
+                "It labels each symbol of a word with whether the prefix up to it belongs to the "
+            )
+            says += "language."
         source = (
-            " the automaton in `language.json`, in logarithmic depth. It labels each symbol of a "
-            "word with whether the prefix up to it belongs to the language. Words have at most "
+            f" the automaton in `language.json`, in logarithmic depth. {says} Words have at most "
             f"{most} symbols"
         )
-        use, ends = _pipeline(asked.model.language.alphabet), f"`certificate.json` says for {ENDS}"
+        ends = f"`certificate.json` says for {ENDS}"
         return "A regular language", source, use, ends
     use, says = _use(asked)
     lines = "\n".join(f"    {output}: {formula}" for output, formula in asked.shown.items())
@@ -68,6 +73,9 @@ def _use(asked: Asked) -> tuple[str, str]:
                 "print(tokenizer.batch_decode(model.generate(**start, max_new_tokens=20)))\n"
             )
             says = "After each symbol, every output says whether that token may come next."
+            if isinstance(asked.model, StockLanguage):
+                says = "It writes words of the language: a token may come next if some word of the "
+                says += "language goes on with it, and `<eos>` where a word ends."
             if asked.weights is not None:
                 says += (
                     " The logits of allowed tokens are the log-weights in `certificate.json` plus "

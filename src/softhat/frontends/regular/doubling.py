@@ -21,7 +21,7 @@ conjunctions for each of them. No monoid is enumerated, and no group is too diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -94,19 +94,29 @@ def rounds_of(max_length: int) -> int:
     return (max_length - 1).bit_length()
 
 
+def check_same(symbols: Sequence[str], alphabet: Sequence[str]) -> None:
+    """A model's symbols are those of its language, in any order."""
+    if set(symbols) != set(alphabet):
+        raise SofthatError(
+            "the model's alphabet must be the language's: "
+            f"{' '.join(alphabet)}, not {' '.join(symbols)}"
+        )
+
+
 def doubled(
-    language: LogDepth, symbols: Sequence[str], max_length: int, shifts: bool = False
+    language: LogDepth,
+    symbols: Sequence[str],
+    max_length: int,
+    shifts: bool = False,
+    outputs: Mapping[str, frozenset[int]] | None = None,
 ) -> Program:
     """The attention program of Theorem 37 for words up to `max_length`, over `symbols`. With
-    `shifts` a round reads by `Shift`, a head that stock decoders have for every distance."""
+    `shifts` a round reads by `Shift`, a head that stock decoders have for every distance.
+    `outputs` name sets of states: is the state after the prefix among them?"""
     dfa = language.dfa
     if not isinstance(max_length, int) or not 1 <= max_length <= MOST_LENGTH:
         raise SofthatError(f"max_length is from 1 to {MOST_LENGTH:,}, not {max_length!r}")
-    if set(symbols) != set(dfa.alphabet):
-        raise SofthatError(
-            "the model's alphabet must be the language's: "
-            f"{' '.join(dfa.alphabet)}, not {' '.join(symbols)}"
-        )
+    check_same(symbols, dfa.alphabet)
     rounds = rounds_of(max_length)
     states, digits = len(dfa.step), (len(dfa.step) - 1).bit_length()
     conjunctions = rounds * states * states * (digits + 1)
@@ -122,21 +132,23 @@ def doubled(
             f"{states:,} states in {rounds} rounds need up to {parameters:,} parameters, and "
             f"{MOST_PARAMETERS:,} is the limit: use a smaller automaton or a shorter length"
         )
-    return _Doubling(Draft(symbols), dfa, digits, rounds, max_length, shifts).run()
+    ends = {MEMBER: dfa.accepting} if outputs is None else outputs
+    return _Doubling(Draft(symbols), dfa, ends, digits, rounds, max_length, shifts).run()
 
 
 @dataclass(slots=True)
 class _Function:
-    """f_k at a position: the digits of every state's image, and whether it accepts."""
+    """f_k at a position: the digits of every state's image, and whether each output has it."""
 
     digits: list[list[Literal]]
-    accepts: list[Literal]
+    ends: dict[str, list[Literal]]
 
 
 @dataclass(slots=True)
 class _Doubling:
     draft: Draft
     dfa: DFA
+    outputs: Mapping[str, frozenset[int]]
     digits: int
     rounds: int
     max_length: int
@@ -148,7 +160,7 @@ class _Doubling:
         function = self._of_symbols()
         for k in range(self.rounds):
             function = self._composed(function, k)
-        return self.draft.finish({MEMBER: function.accepts[0]})
+        return self.draft.finish({name: ends[0] for name, ends in function.ends.items()})
 
     def _of_symbols(self) -> _Function:
         """f_0: a function of the symbol."""
@@ -161,20 +173,25 @@ class _Doubling:
         return _Function(
             [[where([bool(to >> b & 1) for to in row]) for b in range(self.digits)]
              for row in dfa.step],
-            [where([to in dfa.accepting for to in row]) for row in dfa.step],
+            {name: [where([to in states for to in row]) for row in dfa.step]
+             for name, states in self.outputs.items()},
         )  # fmt: skip
 
     def _composed(self, function: _Function, k: int) -> _Function:
-        """f_(k+1) of f_k. Of the last round only whether state 0 ends in acceptance is needed,
-        which `Draft.finish` finds out."""
+        """f_(k+1) of f_k. Of the last round only where state 0 ends is needed, which `Draft.finish`
+        finds out."""
         before = [[self._read(bit, k, f"from {p} bit {b}") for b, bit in enumerate(row)]
                   for p, row in enumerate(function.digits)]  # fmt: skip
         return _Function(
             [[self._chosen(at, [row[b] for row in function.digits], f"{k + 1}: {p} bit {b}")
               for b in range(self.digits)] for p, at in enumerate(before)],
-            [self._chosen(at, function.accepts, f"{k + 1}: {p} accepts")
-             for p, at in enumerate(before)],
+            {name: [self._chosen(at, ends, f"{k + 1}: {p} {self._said(name)}")
+                    for p, at in enumerate(before)] for name, ends in function.ends.items()},
         )  # fmt: skip
+
+    @staticmethod
+    def _said(output: str) -> str:
+        return "accepts" if output == MEMBER else f"allows {output}"
 
     def _read(self, value: Literal, k: int, label: str) -> Literal:
         """`value` at i - 2^k, 0 where that is no position."""

@@ -14,16 +14,18 @@ diagram that asks first which state was reached before never has to remember a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError, VoidError
+from softhat.logic.semantics.empty import at_empty_prefixes
 from softhat.logic.syntax.nodes import Formula
 from softhat.proof.boolean import Space
 from softhat.proof.claims import Claims
 from softhat.proof.stock.bounded import BoundedAtoms
+from softhat.transformer.weights import EOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +57,53 @@ class Acceptor:
         return [self.truth(word) for word in words]
 
 
+def next_symbols(automaton: Acceptor) -> dict[str, Acceptor]:
+    """What a language model of the language may say next: a symbol after which some word of the
+    language can still be completed, and `<eos>` where the prefix is such a word, or can never
+    become one."""
+    alive = set(automaton.accepting)
+    states = range(len(automaton.step))
+    for _ in states:
+        alive |= {q for q in states if alive.intersection(automaton.step[q])}
+    ends = automaton.accepting | (frozenset(states) - alive)
+    after = {
+        symbol: frozenset(q for q in states if automaton.step[q][k] in alive)
+        for k, symbol in enumerate(automaton.alphabet)
+    }
+    return {
+        name: replace(automaton, accepting=accepting)
+        for name, accepting in {**after, EOS: ends}.items()
+    }
+
+
 Claimed = Formula | Acceptor
 """What an output is claimed to compute."""
 
 
 def formulas_alone(claimed: Mapping[str, Claimed]) -> dict[str, Formula]:
-    """What the tokens of a language model are claimed to compute."""
+    """What is claimed, where only formulas will do."""
     formulas = {name: one for name, one in claimed.items() if isinstance(one, Formula)}
     if len(formulas) != len(claimed):
-        raise VoidError("a language model computes formulas, not automata")
+        raise VoidError("log-weights depend on formulas, and here are automata")
     return formulas
+
+
+def at_start(claimed: Mapping[str, Claimed]) -> dict[str, bool]:
+    """Which claims hold before the first symbol."""
+    formulas = {name: one for name, one in claimed.items() if isinstance(one, Formula)}
+    first = at_empty_prefixes(list(formulas.values())) if formulas else []
+    holds = dict(zip(formulas, first, strict=True))
+    return {
+        name: 0 in one.accepting if isinstance(one, Acceptor) else holds[name]
+        for name, one in claimed.items()
+    }
 
 
 class LanguageClaims:
     """Automata in place of formulas: a function is the claimed one, or nothing is proved."""
 
     def __init__(self, atoms: BoundedAtoms, automata: Mapping[str, Acceptor]) -> None:
-        self._members = {name: member(atoms, automaton) for name, automaton in automata.items()}
+        self._members = members(atoms, automata)
 
     def met(self, output: str, function: int) -> bool:
         """Is this the function of the output's automaton?"""
@@ -92,8 +124,25 @@ def claims_of(
     return atoms, LanguageClaims(atoms, automata)
 
 
-def member(atoms: BoundedAtoms, automaton: Acceptor) -> int:
-    """The function of "the prefix up to here is accepted", for words that the atoms allow."""
+def members(atoms: BoundedAtoms, automata: Mapping[str, Acceptor]) -> dict[str, int]:
+    """Of each automaton the function "the prefix up to here is accepted", for words that the atoms
+    allow."""
+    functions: dict[str, int] = {}
+    for first in automata.values():
+        alike = {
+            name: one.accepting
+            for name, one in automata.items()
+            if (one.alphabet, one.step) == (first.alphabet, first.step)
+        }
+        if functions.keys().isdisjoint(alike):
+            functions |= _ending(atoms, first, alike)
+    return functions
+
+
+def _ending(
+    atoms: BoundedAtoms, automaton: Acceptor, ends: Mapping[str, frozenset[int]]
+) -> dict[str, int]:
+    """For each set of states the function "the state after the prefix is one of them"."""
     space = atoms.space
     if space.propositional or set(space.rank) != set(automaton.alphabet):
         raise SofthatError("the automaton's alphabet is not the checkpoint's")
@@ -103,20 +152,23 @@ def member(atoms: BoundedAtoms, automaton: Acceptor) -> int:
 
     def where(state: int, holds: Iterable[int]) -> int:
         """The symbols that lead from a state to one of these."""
-        row, ends = automaton.step[state], frozenset(holds)
+        row, among = automaton.step[state], frozenset(holds)
         pairs = zip(automaton.alphabet, row, strict=True)
-        return space.symbols(sum(1 << space.rank[symbol] for symbol, to in pairs if to in ends))
+        return space.symbols(sum(1 << space.rank[symbol] for symbol, to in pairs if to in among))
 
     image = [[where(p, [r for r in states if r >> b & 1]) for b in digits] for p in states]
-    accepts = [where(p, automaton.accepting) for p in states]
+    inside = {name: [where(p, chosen) for p in states] for name, chosen in ends.items()}
     for k in range(rounds):
         level = (rounds - k) << 32
         before = [[atoms.earlier(bit, 1 << k, level) for bit in row] for row in image]
         image = [
             [_chosen(space, state, [row[b] for row in image]) for b in digits] for state in before
         ]
-        accepts = [_chosen(space, state, accepts) for state in before]
-    return accepts[0]
+        inside = {
+            name: [_chosen(space, state, values) for state in before]
+            for name, values in inside.items()
+        }
+    return {name: values[0] for name, values in inside.items()}
 
 
 def _chosen(space: Space, state: Sequence[int], of: Sequence[int]) -> int:

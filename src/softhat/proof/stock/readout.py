@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from softhat.io.errors import VoidError
-from softhat.logic.semantics.empty import at_empty_prefixes
 from softhat.proof.claims import Claims
-from softhat.proof.stock.automata import Claimed, LanguageClaims, formulas_alone
+from softhat.proof.stock.automata import Claimed, LanguageClaims, at_start
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.determined import exactly_one
 from softhat.proof.stock.variables import BitCell, Cell, Form, TableCell, split
@@ -55,9 +54,8 @@ class Readout:
         margin. If `greedy`, exactly one token is allowed everywhere."""
         sizes = []
         allowed: dict[str, int] = {}
-        at_start: list[str] = []
-        first = at_empty_prefixes(list(formulas_alone(self.formulas).values()))
-        starts = dict(zip(self.formulas, first, strict=True))
+        first: list[str] = []
+        starts = at_start(self.formulas)
         for row, name in zip(rows, token_names(rows, symbols), strict=True):
             where = f"the logit of {name or '<bos>'}"
             function, size, at_bos = self._decided(row, where)
@@ -71,11 +69,11 @@ class Readout:
                 raise VoidError(f"{where} is wrong before the first symbol")
             sizes += [size, abs(at_bos)]
             allowed[name or "<bos>"] = function
-            at_start += [name] if may_start and name is not None else []
+            first += [name] if may_start and name is not None else []
         if min(sizes) <= self.least or max(sizes) != min(sizes):
             raise VoidError("the logits of tokens have different sizes")
         if greedy:
-            exactly_one(self.atoms.space, allowed, at_start)
+            exactly_one(self.atoms.space, allowed, first)
         return 2 * min(sizes)
 
     def _decided(self, row: Form, where: str) -> tuple[int, float, float]:

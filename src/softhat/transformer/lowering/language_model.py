@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from softhat.io.errors import SofthatError
-from softhat.logic.semantics.empty import at_empty_prefix, at_empty_prefixes
+from softhat.logic.semantics.empty import at_empty_prefix
 from softhat.logic.sources import ALWAYS, Weights, range_of
 from softhat.logic.syntax import nodes
 from softhat.program.draft import Draft
@@ -86,13 +86,13 @@ Row = dict[Key, float]
 """A logit: weights on what the residual stream holds."""
 
 
-def lm_rows(program: Program, formulas: Mapping[str, nodes.Formula], margin: float) -> list[Row]:
-    """Logits ±(margin/2)(1 + 2^-6) for allowed and forbidden tokens; `<bos>` is never allowed."""
+def lm_rows(program: Program, at_start: Mapping[str, bool], margin: float) -> list[Row]:
+    """Logits ±(margin/2)(1 + 2^-6) for allowed and forbidden tokens; `<bos>` is never allowed.
+    `at_start`: which tokens may come first."""
     literals = dict(program.outputs)
     # 2^-6 more, so that the margin holds after rounding to any format.
     size = margin / 2 * (1 + 2.0**-6)
     rows: list[Row] = []
-    allowed_first = dict(zip(formulas, at_empty_prefixes(list(formulas.values())), strict=True))
     for name in [*program.symbols, None, EOS]:
         if name is None:
             rows.append({ONE: -size})
@@ -101,7 +101,7 @@ def lm_rows(program: Program, formulas: Mapping[str, nodes.Formula], margin: flo
         sign = size if literal.positive else -size
         key: Key = ONE if literal.signal < 0 else Register(literal.signal, False)
         at_bos = sign if literal.signal < 0 else -sign  # stored bits are false at <bos>
-        wanted = size if allowed_first[name] else -size
+        wanted = size if at_start[name] else -size
         rows.append({key: sign, BOS_PAIR: wanted - at_bos})
     return rows
 
