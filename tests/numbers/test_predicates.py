@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import softhat
 from softhat.io.errors import SofthatError
 from softhat.numbers.predicates import (
     BuiltIn,
@@ -70,3 +71,9 @@ def test_refusals() -> None:
     for length in (0, 10**9, "7"):
         with pytest.raises(SofthatError, match="predicate_length"):
             tabulated(define("q", lambda i: True), length)
+
+
+@pytest.mark.parametrize("name", [[], {}, {"a"}, None, 3, "", "a:b"])
+def test_a_name_is_a_text(name: object) -> None:
+    with pytest.raises(softhat.SofthatError, match="name is a string"):
+        softhat.predicate(name)

@@ -68,3 +68,10 @@ def test_no_sentence_is_said_twice() -> None:
     assert "and 2 more is the same" in shown and "is h" not in shown
     assert "\n- \"is 'b'\" is aggregate: b at i-1\n" in explain(previous.certificate)
     assert "\n- 'one' is a S b\n- 'two' is Y a\n- 'three' is O b\n" in explain(formulas.certificate)
+
+
+def test_outputs_that_are_numbers_are_not_announced_as_a_list() -> None:
+    """No output of the program is a bit: there is nothing to list after a colon."""
+    model = softhat.compile(rasp.length, alphabet="ab", max_length=8)
+    first, *_ = explain(model.certificate).splitlines()
+    assert first.endswith("Each output is the number that the program gives.")

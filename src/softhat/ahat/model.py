@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from softhat.io.argument_types import several
 from softhat.io.errors import SofthatError
+from softhat.io.plural import plural
 from softhat.logic.semantics import words
 from softhat.numbers.positions import Feature, longest
 from softhat.numerics.exact import Matrix as Matrix
@@ -87,8 +88,8 @@ class AHAT:
 
     def __repr__(self) -> str:
         alphabet = " ".join(self.alphabet[:10])
-        size = f"{len(self.layers)} layers, {len(self.heads)} heads, d_model {self.d_model}"
-        return f"<softhat.AHAT over {alphabet}: {size}>"
+        size = f"{plural(len(self.layers), 'layer')}, {plural(len(self.heads), 'head')}"
+        return f"<softhat.AHAT over {alphabet}: {size}, d_model {self.d_model}>"
 
     def __hash__(self) -> int:
         return self._hash

@@ -107,11 +107,7 @@ def command(
         print_json(certificate.to_json())
     else:
         say(certificate.explain())
-        size = simulation.size
-        say(
-            f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
-            f"{size.parameters} parameters, written to {folder}"
-        )
+        say(f"{simulation.size}, written to {folder}")
     if interrupted:
         tell("interrupted: what was proved until then is written, and claims no more")
         raise typer.Exit(130)

@@ -24,8 +24,10 @@ from softhat.export.checking import verify
 from softhat.export.kinds import is_export
 from softhat.io.errors import SofthatError
 from softhat.io.files import check_writable
+from softhat.io.plural import plural
 from softhat.io.work import progress, workers
 from softhat.models.model import Model
+from softhat.models.verification.amounts import MOST
 from softhat.models.verification.report import Verification
 from softhat.models.verification.values import ValueVerification
 from softhat.models.verification.verify import RUNTIMES
@@ -38,17 +40,20 @@ def command(
     options: ModelOptions,
     exhaustive: Annotated[
         int,
-        typer.Option(max=1_000, help="Try all words to this length, as far as --max-words allows."),
+        typer.Option(
+            max=MOST["exhaustive"],
+            help="Try all words to this length, as far as --max-words allows.",
+        ),
     ] = 10,
-    random: Annotated[int, typer.Option(max=10**9, help="How many random words.")] = 1000,
+    random: Annotated[int, typer.Option(max=MOST["random"], help="How many random words.")] = 1000,
     adversarial: Annotated[
-        int, typer.Option(max=10**9, help="How many words made to break it.")
+        int, typer.Option(max=MOST["adversarial"], help="How many words made to break it.")
     ] = 100,
     max_length: Annotated[
-        int, typer.Option(max=10**8, help="Longest random and adversarial words.")
+        int, typer.Option(max=MOST["max_length"], help="Longest random and adversarial words.")
     ] = 1000,
     max_words: Annotated[
-        int, typer.Option(max=10**12, help="Most words to try exhaustively.")
+        int, typer.Option(max=MOST["max_words"], help="Most words to try exhaustively.")
     ] = 2_000_000,
     dtype: DtypeOption = "float32",
     runtime: Annotated[str, typer.Option(help="dense, linear or auto.")] = "dense",
@@ -264,7 +269,7 @@ def _tried(result: Verification, asked: int, asked_length: int) -> list[tuple[st
         lengths += (
             f", the certified length in {result.dtype} (--beyond goes on to {asked_length:,})"
         )
-    kinds = f"{result.letters} kind{'s' if result.letters != 1 else ''} of symbols"
+    kinds = f"{plural(result.letters, 'kind')} of symbols"
     return [
         ("words", f"{result.words:,}: {whole} over {kinds}"),
         ("", f"{counts['random']:,} random, {hostile} {lengths}"),

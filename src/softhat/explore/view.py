@@ -17,6 +17,7 @@ from softhat.explore.badges import badges
 from softhat.explore.decoder_view import decoder_view
 from softhat.explore.formula_view import LONGEST, Parts, Place, bits_of, rows_of
 from softhat.io.errors import SofthatError
+from softhat.io.plural import plural
 from softhat.logic.fragments import describe
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
@@ -122,8 +123,8 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
 def view_of_values(model: ValueModel) -> dict[str, Any]:
     """A RASP program: what is expected is what hard attention computes with the same weights."""
     certificate = model.certificate
-    count = len(model.transformer.outputs)
-    facts = f"RASP program, to length {model.max_length}; {count} output{'s' if count > 1 else ''}"
+    outputs = plural(len(model.transformer.outputs), "output")
+    facts = f"RASP program, to length {model.max_length}; {outputs}"
     return {
         "format": FORMAT,
         "kind": "rasp",

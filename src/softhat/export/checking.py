@@ -20,6 +20,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import unchanged
 from softhat.models.folders import load
 from softhat.models.model import Model
+from softhat.models.verification.amounts import check_amounts
 from softhat.models.verification.report import Verification
 from softhat.models.verification.verify import verify as verify_model
 from softhat.numerics.formats import format_of
@@ -297,6 +298,7 @@ def _asked(
                 "out"
             )
     given.apply_defaults()
+    check_amounts(given.arguments)
     names = ("exhaustive", "random", "max_length", "max_words", "seed", *more)
     asked = {name: given.arguments[name] for name in names}
     return {**asked, "dtype": format_of(given.arguments["dtype"]).name}

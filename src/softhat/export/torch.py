@@ -56,7 +56,7 @@ def to_torch(
     )
     try:
         return module.to(device)
-    except (RuntimeError, TypeError, AssertionError) as error:
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise SofthatError(f"torch has no device {shown(device)}: {reason}") from None
 

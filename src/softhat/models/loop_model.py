@@ -18,6 +18,7 @@ from softhat.frontends.regular.pointers import State, rounds
 from softhat.frontends.regular.stored import automaton_from_json, automaton_to_json
 from softhat.io.errors import SofthatError
 from softhat.io.files import json_bytes
+from softhat.io.plural import plural
 from softhat.models.value_model import ValueModel
 from softhat.transformer.lowering.blocks import block, block_of, repeated
 from softhat.transformer.stored import DamagedError, config_of
@@ -115,8 +116,8 @@ class LoopModel(ValueModel):
     def __repr__(self) -> str:
         s = self.size
         return (
-            f"<softhat.LoopModel {self.name} to length {self.max_length}: one block, {s.heads} "
-            f"heads, d_model {s.d_model}, {s.parameters} parameters>"
+            f"<softhat.LoopModel {self.name} to length {self.max_length}: one block, "
+            f"{plural(s.heads, 'head')}, d_model {s.d_model}, {plural(s.parameters, 'parameter')}>"
         )
 
     # What it is

@@ -55,14 +55,10 @@ class Model(Answers):
         self._linear_limits: dict[str, int] = {}
 
     def __repr__(self) -> str:
-        s = self.size
         outputs = ", ".join(self.transformer.outputs)
         symbols = " ".join(self.transformer.symbols[:12])
-        return (
-            f"<softhat.Model {self.transformer.attention}: {outputs} over {symbols}; "
-            f"{s.layers} layers, "
-            f"{s.heads} heads, d_model {s.d_model}, {s.parameters} parameters>"
-        )
+        attention = self.transformer.attention
+        return f"<softhat.Model {attention}: {outputs} over {symbols}; {self.size}>"
 
     @cached_property
     def _predicates(self) -> tuple[Predicate, ...]:

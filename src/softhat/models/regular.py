@@ -8,6 +8,7 @@ from softhat.frontends.rasp.compile import Compiled
 from softhat.frontends.rasp.outputs import DigitValues
 from softhat.frontends.regular.counting import MOST_COUNTED, counted_program, permutation_reset
 from softhat.frontends.regular.doubling import MEMBER, LogDepth, doubled, rounds_of
+from softhat.io.plural import plural
 from softhat.models.value_model import ValueModel
 from softhat.program.signals import Program
 from softhat.transformer.lowering.lower import lower
@@ -45,9 +46,9 @@ def regular_model(
     orders = " and ".join(map(str, machine.orders))
     counting = model(counted_program(language.dfa, machine, symbols, longest, MEMBER), "")
     counting.depth = (
-        f"counting: {counting.size.layers} layers whatever the length, numbers of positions modulo "
-        f"{orders}; {counting.size.parameters:,} parameters, {doubling.size.parameters:,} by "
-        f"{rounds} rounds of doubling"
+        f"counting: {plural(counting.size.layers, 'layer')} whatever the length, numbers of "
+        f"positions modulo {orders}; {counting.size.parameters:,} parameters, "
+        f"{doubling.size.parameters:,} by {rounds} rounds of doubling"
     )
     smaller = counting.size.parameters < doubling.size.parameters
     if smaller and counting.certificate.max_length["float32"] == longest:

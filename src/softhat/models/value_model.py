@@ -74,11 +74,7 @@ class ValueModel(Answers):
         return cls(transformer, compiled, name, depth, language)
 
     def __repr__(self) -> str:
-        s = self.size
-        return (
-            f"<softhat.ValueModel {self.name} to length {self.max_length}: "
-            f"{s.layers} layers, {s.heads} heads, d_model {s.d_model}, {s.parameters} parameters>"
-        )
+        return f"<softhat.ValueModel {self.name} to length {self.max_length}: {self.size}>"
 
     @property
     def alphabet(self) -> tuple[Value, ...]:

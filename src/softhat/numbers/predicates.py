@@ -127,6 +127,7 @@ class Function(Predicate):
 
 def named(name: str) -> Predicate:
     """The built-in predicate, or one that is still to be bound."""
+    _check_name(name)
     return BuiltIn(name) if name in BUILT_IN else Unbound(name)
 
 
@@ -209,10 +210,7 @@ def depends_on_length(predicate: Predicate) -> bool:
 
 def define(name: str, given: Any) -> Predicate:
     """The predicate that a user means by a function, bits, or a list of them."""
-    if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
-        raise SofthatError(
-            f"a numerical predicate's name is a string without ':' or line breaks, not {name!r}"
-        )
+    _check_name(name)
     if isinstance(given, Predicate):
         if given.name != name:
             raise SofthatError(f"the numerical predicate {given.name!r} is not {name!r}")
@@ -229,6 +227,13 @@ def define(name: str, given: Any) -> Predicate:
         f"the numerical predicate {name!r} must be bits such as '0110(01)', a list of bits, or a "
         f"function of i or of i and n, not {given!r}"
     )
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or any(c in name for c in ":\n\r"):
+        raise SofthatError(
+            f"a numerical predicate's name is a string without ':' or line breaks, not {name!r}"
+        )
 
 
 _TEXT = re.compile(r"([01]*)(?:\(([01]+)\))?")

@@ -41,6 +41,8 @@ def _agreement(c: Certificate, claim: str) -> str:
     same = "the same Boolean function of symbols, positions and heads as"
     formulas = {output.formula for output in c.outputs}
     names = [repr(output.name) for output in c.outputs]
+    if not names:  # bits are listed, numbers are not
+        return "Each output is the number that the program gives."
     if len(names) == 1:
         return f"Output {names[0]} is {same} {claim} {formulas.pop()}."
     if len(formulas) == 1:

@@ -148,7 +148,6 @@ class Answers(ABC):
     def _repr_html_(self) -> str:
         from softhat.io.markup import table
 
-        size = self.size
         layers = [
             [number, h, kind, label, law.text]
             for number, layer in enumerate(self.transformer.layers)
@@ -156,10 +155,7 @@ class Answers(ABC):
                 zip(layer.kinds, layer.labels, layer.laws, strict=True)
             )
         ]
-        title = (
-            f"{size.layers} layers, {size.heads} heads, d_model {size.d_model}, "
-            f"{size.parameters:,} parameters; {self.attention} attention"
-        )
+        title = f"{self.size}; {self.attention} attention"
         return table(["layer", "head", "kind", "what it computes", "β(n)"], layers, title)
 
     def plot(self, file: str | Path | None = None) -> Any:

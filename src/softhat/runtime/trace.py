@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
+from softhat.io.plural import plural
 from softhat.runtime.dense import Maps, Ready
 from softhat.transformer.weights import BOS
 
@@ -36,9 +37,9 @@ class Trace:
     """What was asked, for pictures."""
 
     def __repr__(self) -> str:
-        heads = sum(map(len, self.heads))
+        heads = plural(sum(map(len, self.heads)), "head")
         shown = " ".join(self.tokens[:12]) + (" …" if len(self.tokens) > 12 else "")
-        return f"<softhat.Trace of {shown}: {len(self.heads)} layers, {heads} heads>"
+        return f"<softhat.Trace of {shown}: {plural(len(self.heads), 'layer')}, {heads}>"
 
     def _repr_html_(self) -> str:
         from softhat.io.markup import heat, table

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
+from softhat.io.plural import plural
 from softhat.numbers.laws import ONE, Constant, Law, PowerOfTwo, Product, product
 from softhat.numbers.positions import Feature
 from softhat.numerics.masks import Mask as Mask
@@ -170,6 +171,10 @@ class Size:
     d_ff: int
     parameters: int
 
+    def __str__(self) -> str:
+        many = f"{plural(self.layers, 'layer')}, {plural(self.heads, 'head')}"
+        return f"{many}, d_model {self.d_model}, {plural(self.parameters, 'parameter')}"
+
 
 @dataclass(frozen=True)
 class Transformer:
@@ -190,7 +195,7 @@ class Transformer:
     coordinates: tuple[Coordinate, ...]
 
     def __repr__(self) -> str:
-        return f"<softhat.Transformer {self.attention}: {len(self.layers)} layers>"
+        return f"<softhat.Transformer {self.attention}: {self.size}>"
 
     @property
     def d_model(self) -> int:

@@ -42,6 +42,21 @@ def test_an_analysis() -> None:
     assert [s.kind for s in first.betas] == ["law", "data"]  # exact: no fit is needed
 
 
+def test_an_axis_that_spans_little_has_plain_numbers() -> None:
+    """6, 7, 8: no powers of ten with factors, and not one mark alone."""
+    pytest.importorskip("matplotlib")
+    from softhat.io.pictures.laws import laws_figure
+
+    curves = analysis_curves(softhat.analyze(GALLERY["sort"](), up_to=5))
+    gaps, betas = laws_figure(curves).axes
+    low, high = betas.get_ylim()
+    betas.figure.canvas.draw()
+    shown = [label.get_text() for label in betas.get_yticklabels(which="both")]
+    values = [float(text) for text in shown if text]
+    assert sum(low <= value <= high for value in values) >= 2
+    assert any("10^" in label.get_text() for label in gaps.get_yticklabels())
+
+
 def test_nothing_to_draw() -> None:
     curves = analysis_curves(softhat.analyze(GALLERY["majority"](), up_to=3))
     with pytest.raises(softhat.SofthatError, match="nothing to draw"):

@@ -41,3 +41,22 @@ def test_arrows_reach_their_boxes(formula: str) -> None:
         assert gap(start) < 3
         assert min(map(gap, head)) < 3  # the tip
         assert arrow.get_zorder() < min(box.get_zorder() for box in boxes)
+
+
+@pytest.mark.parametrize("formula", ["#(a) > #(b) & O (b & Y a)", "F (2*#(a) = #*(a))"])
+def test_arrows_go_round_boxes(formula: str) -> None:
+    """An arrow over several columns passes no box on its way."""
+    from matplotlib.text import Annotation
+
+    picture = softhat.compile(formula, alphabet="abc").plot()
+    picture.savefig(io.BytesIO(), dpi=picture.dpi, format="png")
+    (axes,) = picture.axes
+    arrows = [text for text in axes.findobj(Annotation) if text.arrow_patch is not None]
+    boxes = [text.get_bbox_patch() for text in axes.texts if text.get_bbox_patch() is not None]
+    for arrow in arrows:
+        patch = arrow.arrow_patch
+        line = patch.get_transform().transform_path(patch.get_path()).interpolated(30)
+        own = (patch.patchA, patch.patchB)
+        for box in boxes:
+            if box not in own:
+                assert not line.intersects_bbox(box.get_window_extent(), filled=False)

@@ -61,12 +61,8 @@ class Simulation(Answers):
         """For each format a length that is certified."""
 
     def __repr__(self) -> str:
-        s = self.size
         reach = "at every length" if self.length is None else f"to length {self.length}"
-        return (
-            f"<softhat.Simulation {reach}: {s.layers} layers, {s.heads} heads, "
-            f"d_model {s.d_model}, {s.parameters} parameters>"
-        )
+        return f"<softhat.Simulation {reach}: {self.size}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """The certificate is computed first: the function that computes it cannot be stored."""

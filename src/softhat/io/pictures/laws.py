@@ -110,6 +110,7 @@ def _panel(axes: Any, series: Sequence[Series], what: str) -> None:
             style["marker"] = MARKERS[k % len(MARKERS)]
         axes.plot([n for n, _ in shown], [y for _, y in shown], label=part.label, **style)
     axes.set_yscale("log")
+    _plain_numbers(axes, [y for part in series for _, y in part.points])
     axes.set_xlabel("length n", fontsize=8)
     axes.set_ylabel(what, fontsize=8)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -118,3 +119,20 @@ def _panel(axes: Any, series: Sequence[Series], what: str) -> None:
     axes.grid(visible=True, linewidth=0.3, alpha=0.5)
     axes.margins(y=0.25)
     axes.legend(fontsize=6.5, framealpha=0.8, edgecolor="none")
+
+
+_DECADES = 1.5
+"""Powers of ten that an axis spans before its marks are powers of ten only."""
+
+
+def _plain_numbers(axes: Any, values: Sequence[float]) -> None:
+    """6, 7, 8 and not 6·10⁰: where a logarithmic axis spans little, its marks are plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    drawn = [y for y in values if math.isfinite(y) and y > 0]
+    if not drawn or max(drawn) > min(drawn) * 10**_DECADES:
+        return
+    few = max(drawn) < 3 * min(drawn)  # then a decade may hold one mark, or none
+    axes.yaxis.set_major_locator(LogLocator(subs=tuple(range(1, 10)) if few else (1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

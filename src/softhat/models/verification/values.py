@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import CertificateWarning, SofthatError
+from softhat.io.errors import CertificateWarning
 from softhat.numerics.formats import format_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ def verify_values(
     words of one or two tokens as long as the certificate goes. `run` runs words in place of the
     model's own runtimes (an export, by what it is for); then `proved` is what is proved of that.
     """
-    if min(exhaustive, random, max_words) < 0 or max_length < 1:
-        raise SofthatError("exhaustive, random and max_words are 0 or more, max_length 1 or more")
     dtype = format_of(dtype).name
     lengths, errors = proved or (model.certificate.max_length, model.certificate.errors)
     reach = lengths[dtype]

@@ -18,10 +18,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from softhat.io.argument_types import whole_number
 from softhat.io.errors import SofthatError
 from softhat.io.work import Results, Task, run, source_digest
 from softhat.models.model import Model
+from softhat.models.verification.amounts import check_amounts
 from softhat.models.verification.items import KINDS, Item, Job, VerificationSettings
 from softhat.models.verification.locate import locate
 from softhat.models.verification.proved import is_proved
@@ -106,10 +106,7 @@ def _runtime(name: str) -> Runtime:
 
 
 def _check(settings: VerificationSettings) -> None:
-    for name in ("exhaustive", "random", "adversarial", "max_words"):
-        whole_number(name, getattr(settings, name))
-    whole_number("seed", settings.seed)
-    whole_number("max_length", settings.longest, least=1)
+    check_amounts({**asdict(settings), "max_length": settings.longest})
     if settings.exhaustive == settings.random == settings.adversarial == 0:
         raise SofthatError("nothing to verify: exhaustive, random and adversarial are all 0")
 
