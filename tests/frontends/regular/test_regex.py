@@ -112,6 +112,22 @@ def test_what_other_tools_have_means_the_same_here(text: str) -> None:
     assert [dfa.accepts(w) for w in tried] == [same.fullmatch(w) is not None for w in tried]
 
 
+@pytest.mark.parametrize("text", ["a*?b", "(ab)??a", "a{0,2}?b", "a{,2}?", "a{0}?b", "a{0,}?"])
+def test_lazy_signs_that_change_nothing(text: str) -> None:
+    dfa, same = read_regex(text, "ab"), re.compile(text)
+    for word in words("ab", 6, shortest=0):
+        assert dfa.accepts(word) == (same.fullmatch(word) is not None)
+
+
+def test_a_space_that_is_a_symbol_is_written_so() -> None:
+    for text in (r"a\ b", "a' 'b", r"a\sb"):
+        assert read_regex(text, "ab ").accepts("a b")
+    assert read_regex(" a  b ", "ab").accepts("ab")
+    for text in ("a b", "ab ?", " a", "a "):
+        with pytest.raises(FormulaError, match="backslash or in quotes"):
+            read_regex(text, "ab ")
+
+
 @pytest.mark.parametrize("seed", every(3, range(40)))
 def test_random_classes_and_repetitions(seed: int) -> None:
     dice = random.Random(seed)
@@ -167,6 +183,14 @@ def test_random_classes_and_repetitions(seed: int) -> None:
         (r"[\q]", "means nothing here"),
         ("(?=a)b", "looks around"),
         ("(?i)a", "looks around"),
+        ("a+?", r"write \(x\+\)\?, or x\+ alone where \? makes it lazy"),
+        ("(ab)+ ?", "lazy"),
+        ("a{2}?b", "lazy"),
+        ("a{1,3}?", "lazy"),
+        ("a++", "possessive"),
+        ("a*+a", "possessive"),
+        ("a?+a", "possessive"),
+        ("a{0,2}+a", "possessive"),
     ],
 )
 def test_nothing_special_is_silently_a_letter(text: str, said: str) -> None:

@@ -47,6 +47,7 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
     known = None if alphabet is None else check_alphabet(tuple(texts("alphabet", alphabet)))
     tokens = _tokens(text)
     _check_anchors(text, tokens)
+    _check_spaces(text, tokens, known or ())
     named = _symbols(text, tokens, known)
     symbols = known or tuple(sorted(named))
     if not symbols and text.strip():
@@ -78,8 +79,24 @@ def _tokens(text: str) -> list[Token]:
                     token.start_pos or 0,
                     text,
                 )
+            _check_one_reading(text, token, after)
         return tokens
     raise fault
+
+
+def _check_one_reading(text: str, token: Token, after: Token) -> None:
+    """A second sign behind `*`, `+`, `?` or `{…}` makes it lazy or possessive elsewhere: it must
+    mean the same when it repeats what stands before."""
+    is_bound = token.type == "REPEAT" and not token.startswith(("{0", "{,"))
+    is_lazy = after.type == "QMARK" and (token.type == "PLUS" or is_bound)
+    is_possessive = after.type == "PLUS" and token.type in ("STAR", "PLUS", "QMARK", "REPEAT")
+    if is_lazy or is_possessive:
+        raise FormulaError(
+            f"{token}{after} can be read in two ways: write (x{token}){after}, or x{token} alone "
+            f"where {after} makes it {'lazy' if is_lazy else 'possessive'}",
+            token.start_pos or 0,
+            text,
+        )
 
 
 def _check_anchors(text: str, tokens: list[Token]) -> None:
@@ -105,6 +122,21 @@ def _check_anchors(text: str, tokens: list[Token]) -> None:
                 token.start_pos or 0,
                 text,
             )
+
+
+def _check_spaces(text: str, tokens: list[Token], known: tuple[str, ...]) -> None:
+    """White space between tokens does not count, so it must be no symbol that one could mean."""
+    starts = [token.start_pos or 0 for token in tokens]
+    ends = [start + len(token) for start, token in zip(starts, tokens, strict=True)]
+    for end, start in zip([0, *ends], [*starts, len(text)], strict=True):
+        for at in range(end, start):
+            if text[at] in known:
+                raise FormulaError(
+                    f"white space does not count, and the alphabet has the symbol {text[at]!r}: "
+                    "write it with a backslash or in quotes, or leave it out",
+                    at,
+                    text,
+                )
 
 
 def _anchor_fault(text: str, token: Token) -> FormulaError:
