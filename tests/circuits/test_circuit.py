@@ -72,6 +72,17 @@ def test_native_circuits_are_causally_true(formula: str) -> None:
             assert not found_by_patching(network, edge.name), edge.name
 
 
+def test_recalls_have_circuits() -> None:
+    """Of a recall the weights compute one look back for each code: those are the nodes."""
+    model = softhat.compile("last[a | b = Y c]", alphabet="abc")
+    circuit = softhat.circuit(model)
+    network = NativeNetwork(model.transformer)
+    assert {node.kind for node in circuit.nodes} >= {"Previous", "Latest"}
+    for edge in circuit.edges:
+        if edge.witness is not None:
+            assert replay(network, edge) == pytest.approx(edge.witness.margins)
+
+
 def test_every_head_of_a_simplified_formula_matters() -> None:
     for formula in FORMULAS:
         circuit = softhat.circuit(softhat.compile(formula, alphabet="abc"))

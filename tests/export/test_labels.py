@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.export.labels import LabelNode, Labels, circuit
+from softhat.export.labels import Labels, circuit
 from softhat.logic.syntax.parse import parse
+from softhat.transformer.edges import CircuitNode
 
 FORMULA = "(!c S a) & #(b) > #(Y c)"
 
@@ -22,11 +23,11 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def test_circuit_edges_follow_the_order_of_execution() -> None:
-    first = LabelNode("embed", (), frozenset({0, 1}))
-    left = LabelNode("L0.H0", ((".q", frozenset({0})), (".v", frozenset({5}))), frozenset({5}))
-    right = LabelNode("L0.H1", ((".k", frozenset({5})),), frozenset({6}))
-    mlp = LabelNode("L0.MLP", (("", frozenset({5, 6, 1})),), frozenset({1}))
-    last = LabelNode("output:o", (("", frozenset({1})),), frozenset())
+    first = CircuitNode("embed", (), frozenset({0, 1}))
+    left = CircuitNode("L0.H0", (("q", frozenset({0})), ("v", frozenset({5}))), frozenset({5}))
+    right = CircuitNode("L0.H1", (("k", frozenset({5})),), frozenset({6}))
+    mlp = CircuitNode("L0.MLP", (("", frozenset({5, 6, 1})),), frozenset({1}))
+    last = CircuitNode("output:o", (("", frozenset({1})),), frozenset())
     # Heads of one block run together: neither reads what the other writes.
     assert circuit([[first], [left, right], [mlp], [last]]) == (
         ("embed", "L0.H0.q"),

@@ -146,6 +146,7 @@ def test_the_texts_of_hard_cases(tmp_path: Path) -> None:
         "#(a) = 2 | 2*#(b) - 3*#(a) + i = 1",
         "(a S b) S (b & Y c) | (!a T c)",
         "H (a -> O (b & Y (c | a & Y b))) & !(a & Y b & O c & mod(3, 1) & H (c | a))",
+        "Y last[a | b = Y c]",
     ):
         model = softhat.compile(formula, alphabet="abc")
         softhat.to_gpt2(model, tmp_path / "m", context=16)

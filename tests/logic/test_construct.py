@@ -66,6 +66,14 @@ def test_what_short_words_show_is_found(seed: int) -> None:
     assert found >= 0.8 * both  # it is a heuristic
 
 
+def test_recalls() -> None:
+    formula = parse("last[a | b = Y c]")
+    made = words_for(formula, "abc", False, np.random.default_rng(0), 100)
+    assert _all_true(made, formula, "abc") == {False, True}
+    codes = ", ".join(f"{'Y ' * k}a = {'Y ' * k}b" for k in range(12))
+    assert words_for(parse(f"last[a | {codes}]"), "ab", False, np.random.default_rng(0), 10) == []
+
+
 def test_sets_of_propositions() -> None:
     formula = parse("#(p & !q) >= 13 & Y Y (q S p)", propositions="pqr")
     made = words_for(formula, "pqr", True, np.random.default_rng(0), 100)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.transformer.edges import ReadBy
+from softhat.transformer.edges import CircuitNode, ReadBy, edges_of, places
 
 Wires = NDArray[np.bool_]
 """(rows, coordinates): is there a weight?"""
@@ -47,27 +47,32 @@ class Structure:
 
 
 def edges(structure: Structure) -> Iterator[ReadBy]:
-    """(source, target, slot) for every reader of a coordinate that the source writes, in the
-    order of execution."""
-    written = [("input", structure.embedding.any(axis=0))]
+    """(source, target, slot) for every reader of a coordinate that the source writes."""
+    return edges_of(_stages(structure))
 
-    def readers(target: str, slot: str, wires: Wires) -> Iterator[ReadBy]:
-        read = wires.any(axis=0)
-        yield from ((source, target, slot) for source, wrote in written if (wrote & read).any())
 
+def _stages(structure: Structure) -> Iterator[list[CircuitNode]]:
+    yield [CircuitNode("input", (), _columns(structure.embedding))]
     for number, block in enumerate(structure.blocks):
-        fresh = []
-        for h, head in enumerate(block.heads):
-            if not head.output.any() or not head.value.any():
-                continue  # an empty head
-            name = f"a{number}.h{h}"
-            for slot, wires in zip("qkv", (head.query, head.key, head.value), strict=True):
-                yield from readers(name, slot, wires)
-            fresh.append((name, head.output.any(axis=0)))
-        written += fresh
-        yield from readers(f"m{number}", "", block.into)
-        written.append((f"m{number}", block.out.any(axis=0)))
-    yield from readers("logits", "", structure.readout)
+        yield [
+            CircuitNode(
+                f"a{number}.h{h}",
+                tuple(
+                    (slot, _columns(wires))
+                    for slot, wires in zip("qkv", (head.query, head.key, head.value), strict=True)
+                ),
+                _columns(head.output),
+            )
+            for h, head in enumerate(block.heads)
+            if head.output.any() and head.value.any()  # else it is empty
+        ]
+        yield [CircuitNode(f"m{number}", (("", _columns(block.into)),), _columns(block.out))]
+    yield [CircuitNode("logits", (("", _columns(structure.readout)),), frozenset())]
+
+
+def _columns(wires: Wires) -> frozenset[int]:
+    """The coordinates of which some row has a weight."""
+    return places(wires.any(axis=0))
 
 
 def needed(structure: Structure) -> Structure:

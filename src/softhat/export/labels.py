@@ -14,8 +14,9 @@ something that varies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import groupby
 from typing import Any
 
 from softhat.io.errors import SofthatError
@@ -23,6 +24,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.parse import parse
 from softhat.program.meanings import Meanings
 from softhat.program.signals import Program
+from softhat.transformer.edges import Stages, edges_of
 
 FORMAT = "softhat-labels/1"
 ROLES = {"Average": "mean", "Sign": "comparison"}
@@ -211,29 +213,11 @@ def _held(coordinate: CoordinateLabel) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelNode:
-    """A node of the circuit: which coordinates each of its inputs reads, and where it writes.
-
-    `reads` maps the suffix of an input (`.q`, `.k`, `.v`, or nothing) to coordinates.
-    """
-
-    name: str
-    reads: tuple[tuple[str, frozenset[int]], ...]
-    writes: frozenset[int]
-
-
-def circuit(stages: Sequence[Iterable[LabelNode]]) -> tuple[tuple[str, str], ...]:
-    """The edges between nodes given in the order of execution; those of a stage run together."""
-    writers: dict[int, list[str]] = {}
-    edges: list[tuple[str, str]] = []
-    for stage in stages:
-        nodes = list(stage)
-        for node in nodes:
-            for suffix, coordinates in node.reads:
-                sources = {name for at in coordinates for name in writers.get(at, ())}
-                edges += [(source, node.name + suffix) for source in sorted(sources)]
-        for node in nodes:
-            for at in node.writes:
-                writers.setdefault(at, []).append(node.name)
-    return tuple(edges)
+def circuit(stages: Stages, replaced: bool = False) -> tuple[tuple[str, str], ...]:
+    """The edges between nodes, as labels have them: the sources of an input by name."""
+    inputs = groupby(edges_of(stages, replaced), key=lambda edge: edge[1:])
+    return tuple(
+        (source, f"{target}.{slot}" if slot else target)
+        for (target, slot), edges in inputs
+        for source in sorted(source for source, _, _ in edges)
+    )

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.io.errors import SofthatError
 from softhat.logic.core import to_core
 from softhat.logic.linear import difference
+from softhat.logic.recalls import without_recalls
 from softhat.logic.semantics.truth import truth
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import TRUE, Comparison, Formula, Node
@@ -68,7 +70,9 @@ def words_for(
 
     `focus`: one of the core formula's `parts`.
     """
-    core = to_core(formula)
+    core = _core(formula)
+    if core is None:
+        return []
     through = frozenset() if focus is None else _above(core, focus)
     budget = BUDGET if focus is None else BUDGET // 4
     best: list[WordWithTruth] = []
@@ -100,7 +104,16 @@ def parts(formula: Formula) -> list[Formula]:
     """What the heads of a model of the formula compute: its temporal operators and comparisons,
     in core form."""
     heads = nodes.Yesterday | nodes.Tomorrow | nodes.Since | nodes.Until | Comparison
-    return [node for node, _ in distinct(to_core(formula))[0] if isinstance(node, heads)]
+    core = _core(formula)
+    return [] if core is None else [n for n, _ in distinct(core)[0] if isinstance(n, heads)]
+
+
+def _core(formula: Formula) -> Formula | None:
+    """The core form, recalls by their definition; None where that is too long."""
+    try:
+        return to_core(without_recalls(formula))
+    except SofthatError:
+        return None
 
 
 def _above(core: Formula, focus: Formula) -> frozenset[Node]:

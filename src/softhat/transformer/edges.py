@@ -9,7 +9,9 @@ it, which cancel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,45 +21,89 @@ ReadBy = tuple[str, str, str]
 """Source, target, and the target's input: q, k, v of a head, else nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class CircuitNode:
+    """A node: which coordinates each of its inputs reads, by the input's name, and where it
+    writes."""
+
+    name: str
+    reads: tuple[tuple[str, frozenset[int]], ...]
+    writes: frozenset[int]
+
+
+Stages = Iterable[Iterable[CircuitNode]]
+"""Nodes in the order of execution. Those of a stage run together."""
+
+
+def places(marked: Any) -> frozenset[int]:
+    """The places of an array that are not 0."""
+    return frozenset(np.flatnonzero(marked).tolist())
+
+
+def edges_of(stages: Stages, replaced: bool = False) -> Iterator[ReadBy]:
+    """The edges between nodes, in the order of execution. Where contents are `replaced`, only the
+    last writer of a coordinate counts, else all that ever wrote there."""
+    rank: dict[str, int] = {}
+    writers: dict[int, list[str]] = {}
+    for stage in stages:
+        nodes = list(stage)
+        for node in nodes:
+            for slot, coordinates in node.reads:
+                sources = {name for at in coordinates for name in writers.get(at, ())}
+                for source in sorted(sources, key=rank.__getitem__):
+                    yield source, node.name, slot
+        for node in nodes:
+            rank[node.name] = len(rank)
+            for at in node.writes:
+                if replaced:
+                    writers[at] = [node.name]
+                else:
+                    writers.setdefault(at, []).append(node.name)
+
+
 def edges(t: Transformer) -> Iterator[ReadBy]:
-    """All edges, in the order of execution."""
-    embedded = set(t.embedding.where[1].tolist()) | set(t.position_embedding.where[0].tolist())
-    written: list[tuple[str, set[int]]] = [("input", embedded)]
+    """All edges of a transformer."""
+    return edges_of(_stages(t))
 
-    def readers(target: str, slot: str, read: set[int]) -> Iterator[ReadBy]:
-        yield from ((source, target, slot) for source, wrote in written if wrote & read)
 
+def _stages(t: Transformer) -> Iterator[list[CircuitNode]]:
+    embedded = t.embedding.where[1].tolist() + t.position_embedding.where[0].tolist()
+    yield [CircuitNode("input", (), frozenset(embedded))]
     for number, layer in enumerate(t.layers):
-        heads = [f"a{number}.h{h}" for h in range(len(layer.masks))]
-        for h, name in enumerate(heads):
-            for slot, tensor in (("q", layer.query), ("k", layer.key), ("v", layer.value)):
-                yield from readers(name, slot, _read_by(tensor, h))
-        written += [(name, _written_by(layer, h)) for h, name in enumerate(heads)]
-        yield from readers(f"m{number}", "", set(layer.into.where[1].tolist()))
-        biased = set(np.flatnonzero(layer.out_bias).tolist())
-        written.append((f"m{number}", set(layer.out.where[0].tolist()) | biased))
-    yield from readers("logits", "", set(t.readout.where[1].tolist()))
+        parts = {"q": layer.query, "k": layer.key, "v": layer.value}
+        yield [
+            CircuitNode(
+                f"a{number}.h{h}",
+                tuple((slot, read_by(tensor, h)) for slot, tensor in parts.items()),
+                written_by(layer, h),
+            )
+            for h in range(len(layer.masks))
+        ]
+        written = places(layer.out_bias) | frozenset(layer.out.where[0].tolist())
+        read = frozenset(layer.into.where[1].tolist())
+        yield [CircuitNode(f"m{number}", (("", read),), written)]
+    read = frozenset(t.readout.where[1].tolist())
+    yield [CircuitNode("logits", (("", read),), frozenset())]
 
 
-def _read_by(tensor: Sparse, head: int) -> set[int]:
+def read_by(tensor: Sparse, head: int) -> frozenset[int]:
+    """The coordinates that one head's matrix reads."""
     heads, _, columns = tensor.where
-    return set(columns[heads == head].tolist())
+    return frozenset(columns[heads == head].tolist())
 
 
-def _written_by(layer: Layer, head: int) -> set[int]:
+def written_by(layer: Layer, head: int) -> frozenset[int]:
+    """The coordinates that a head writes."""
     heads, coordinates, _ = layer.output.where
-    return set(coordinates[heads == head].tolist())
+    return frozenset(coordinates[heads == head].tolist())
 
 
 def columns(t: Transformer) -> list[list[str]]:
     """The nodes that take part, by stage: `input`, each layer's heads and gates, `logits`."""
     used = {end for source, target, _ in edges(t) for end in (source, target)}
-    stages = [["input"]]
-    for number, layer in enumerate(t.layers):
-        stages.append([f"a{number}.h{h}" for h in range(len(layer.masks))])
-        stages.append([f"m{number}"])
-    taking_part = [[name for name in stage if name in used or name == "input"] for stage in stages]
-    return [*(stage for stage in taking_part if stage), ["logits"]]
+    used |= {"input", "logits"}
+    stages = [[node.name for node in stage if node.name in used] for stage in _stages(t)]
+    return [stage for stage in stages if stage]
 
 
 def texts(t: Transformer) -> dict[str, str]:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel
+from softhat.export.labels import CoordinateLabel, Labels, NeuronLabel
 from softhat.export.stock import labels as stock
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
+from softhat.transformer.edges import CircuitNode, places
 from softhat.transformer.lowering.gpt2.layout import Layout
 from softhat.transformer.lowering.gpt2.weights import GAIN, Trunk
 from softhat.transformer.lowering.stock.plan import Key, bit, earlier_bit
@@ -90,24 +91,24 @@ def _held(layout: Layout, signal_meanings: Meanings, key: Key, since: int) -> tu
 
 def _stages(
     weights: Trunk, tensors: Mapping[str, NDArray[np.float32]], names: tuple[str, ...]
-) -> list[list[LabelNode]]:
+) -> list[list[CircuitNode]]:
     layout, width = weights.layout, weights.layout.d_head
     tables = {"embed": weights.wte, "positions": weights.wpe}
-    varying = {name: stock.some((t != t[0]).any(axis=0)) for name, t in tables.items()}
-    stages = [[LabelNode(name, (), places) for name, places in varying.items()]]
+    varying = {name: places((t != t[0]).any(axis=0)) for name, t in tables.items()}
+    stages = [[CircuitNode(name, (), places) for name, places in varying.items()]]
     for number, block in enumerate(weights.blocks):
         heads = layout.heads[number] if number < len(layout.heads) else ()
         stage = []
         for h in range(len(heads)):
             own = slice(h * width, (h + 1) * width)
-            parts = zip((".q", ".k", ".v"), np.split(block.c_attn, 3, axis=1), strict=True)
-            inputs = tuple((suffix, stock.some(part[:, own].any(axis=1))) for suffix, part in parts)
-            writes = stock.some(block.attn_proj[own].any(axis=0))
-            stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
+            parts = zip("qkv", np.split(block.c_attn, 3, axis=1), strict=True)
+            inputs = tuple((suffix, places(part[:, own].any(axis=1))) for suffix, part in parts)
+            writes = places(block.attn_proj[own].any(axis=0))
+            stage.append(CircuitNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates:
-            reads = stock.some(block.c_fc.any(axis=1))
-            writes = stock.some(block.mlp_proj.any(axis=0))
-            stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
+            reads = places(block.c_fc.any(axis=1))
+            writes = places(block.mlp_proj.any(axis=0))
+            stages.append([CircuitNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = stock.output_nodes(layout.program, tensors, "classifier.weight", names)
     return [*stages, outputs]

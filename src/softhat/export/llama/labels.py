@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.labels import CoordinateLabel, LabelNode, Labels, NeuronLabel, stated
+from softhat.export.labels import CoordinateLabel, Labels, NeuronLabel, stated
 from softhat.export.stock import labels as stock
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula
 from softhat.program.meanings import Meanings
 from softhat.program.registers import Register
+from softhat.transformer.edges import CircuitNode, places
 from softhat.transformer.lowering.llama.layout import KeyGroup, LlamaLayout
 from softhat.transformer.lowering.llama.weights import GAIN, LlamaMatrices, LlamaTrunk, groups_of
 from softhat.transformer.lowering.stock.forms import values_of
@@ -106,11 +107,11 @@ def _held(layout: LlamaLayout, signal_meanings: Meanings, key: Key, since: int) 
 
 def _stages(
     layout: LlamaLayout, weights: LlamaTrunk, tensors: Tensors, names: tuple[str, ...]
-) -> list[list[LabelNode]]:
+) -> list[list[CircuitNode]]:
     """Attention itself knows how far apart query and key are: no node gives it positions."""
     size = layout.rotary.head_dim
     varying = (weights.embedding != weights.embedding[0]).any(axis=0)
-    stages: list[list[LabelNode]] = [[LabelNode("embed", (), stock.some(varying))]]
+    stages: list[list[CircuitNode]] = [[CircuitNode("embed", (), places(varying))]]
     for number, block in enumerate(weights.blocks):
         stage = []
         for h, _, _ in _placed(layout, number):
@@ -122,16 +123,16 @@ def _stages(
             pairs = turning[:half] | turning[half:]
             keys = np.flatnonzero(np.concatenate([pairs, pairs])) + at * size
             inputs = (
-                (".q", stock.some(block.query[own].any(axis=0))),
-                (".k", stock.some(block.key[keys].any(axis=0))),
-                (".v", stock.some(block.value[used].any(axis=0))),
+                ("q", places(block.query[own].any(axis=0))),
+                ("k", places(block.key[keys].any(axis=0))),
+                ("v", places(block.value[used].any(axis=0))),
             )
-            writes = stock.some(block.output[:, own].any(axis=1))
-            stage.append(LabelNode(f"L{number}.H{h}", inputs, writes))
+            writes = places(block.output[:, own].any(axis=1))
+            stage.append(CircuitNode(f"L{number}.H{h}", inputs, writes))
         stages.append(stage)
         if block.gates or block.tables:
-            reads = stock.some(block.gate.any(axis=0))
-            writes = stock.some(block.down.any(axis=1))
-            stages.append([LabelNode(f"L{number}.MLP", (("", reads),), writes)])
+            reads = places(block.gate.any(axis=0))
+            writes = places(block.down.any(axis=1))
+            stages.append([CircuitNode(f"L{number}.MLP", (("", reads),), writes)])
     outputs = stock.output_nodes(layout.program, tensors, "score.weight", names)
     return [*stages, outputs]

@@ -17,6 +17,7 @@ from softhat.export.labels import (
     HeadLabel,
     Labels,
     NeuronLabel,
+    circuit,
     outputs_said,
 )
 from softhat.export.native.meanings import NativeMeanings, native_meanings
@@ -24,7 +25,8 @@ from softhat.models.model import Model
 from softhat.numbers.positions import Named
 from softhat.program.signals import Program
 from softhat.runtime.answers import Answers
-from softhat.transformer.weights import Coordinate, Layer, Sparse, Transformer
+from softhat.transformer.edges import CircuitNode, read_by, written_by
+from softhat.transformer.weights import Coordinate, Layer, Transformer
 
 CONSTANT = "1"
 """The one feature that does not vary: reading it is no edge."""
@@ -48,48 +50,43 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
     lasting = bool(t.layers) and all(since == 0 for c in t.coordinates for since, _ in c.holds)
     if lasting:
         part_meanings = None
-    heads: list[HeadLabel] = []
     neurons: list[NeuronLabel] = []
-    edges: list[tuple[str, str]] = []
-    sources = _lasting_sources(t) if lasting else _embedded(t)
-
-    def reads(coordinates: Iterable[int], reader: str) -> None:
-        names = {name for c in coordinates for name in sources.get(c, ())}
-        edges.extend((source, reader) for source in sorted(names))
-
-    def writes(coordinates: Iterable[int], name: str) -> None:
-        for c in coordinates:
-            sources[c] = (*sources.get(c, ()), name) if lasting else (name,)
-
+    stages = [_lasting_inputs(t) if lasting else _inputs(t)]
+    heads: list[HeadLabel] = []
     for number, layer in enumerate(t.layers):
-        written = _written(layer)
-        for h, (kind, label) in enumerate(zip(layer.kinds, layer.labels, strict=True)):
-            inputs = {".q": layer.query, ".k": layer.key, ".v": layer.value}
-            read = {suffix: _of_head(tensor, h) for suffix, tensor in inputs.items()}
-            for suffix, part in read.items():
-                reads(part, f"L{number}.H{h}{suffix}")
-            heads.append(
-                HeadLabel(
-                    layer=number,
-                    head=h,
-                    kind=kind,
-                    label=label,
-                    reads=_texts(t, set().union(*read.values()), number),
-                    writes=_texts(t, written[h], number if lasting else number + 1),
-                    computes=part_meanings.heads[number][h] if part_meanings else (),
-                )
+        parts = {"q": layer.query, "k": layer.key, "v": layer.value}
+        nodes = [
+            CircuitNode(
+                f"L{number}.H{h}",
+                tuple((slot, read_by(tensor, h)) for slot, tensor in parts.items()),
+                written_by(layer, h),
             )
-        for h, coordinates in enumerate(written):
-            writes(coordinates, f"L{number}.H{h}")
-        reads(set(layer.into.where[1].tolist()), f"L{number}.MLP")
+            for h in range(len(layer.masks))
+        ]
+        heads += [
+            HeadLabel(
+                layer=number,
+                head=h,
+                kind=layer.kinds[h],
+                label=layer.labels[h],
+                reads=_texts(t, frozenset().union(*(read for _, read in node.reads)), number),
+                writes=_texts(t, node.writes, number if lasting else number + 1),
+                computes=part_meanings.heads[number][h] if part_meanings else (),
+            )
+            for h, node in enumerate(nodes)
+        ]
         if part_meanings:
             neurons += _unit_labels(part_meanings, number)
         else:
             neurons += _neurons(t, layer, number, clears=not lasting)
-        writes(_stored(t, layer, number, lasting), f"L{number}.MLP")
+        read = frozenset(layer.into.where[1].tolist())
+        stored = _stored(t, layer, number, lasting)
+        stages += [nodes, [CircuitNode(f"L{number}.MLP", (("", read),), stored)]]
     rows, columns = t.readout.where
-    for at, name in enumerate(t.outputs):
-        reads(set(columns[rows == at].tolist()), f"output:{name}")
+    outputs = [
+        CircuitNode(f"output:{name}", (("", frozenset(columns[rows == at].tolist())),), frozenset())
+        for at, name in enumerate(t.outputs)
+    ]
     return Labels(
         model="softhat",
         heads=tuple(heads),
@@ -98,60 +95,51 @@ def native_labels(t: Transformer, program: Program | None = None) -> Labels:
             CoordinateLabel(c, x.holds, part_meanings.coordinates[c] if part_meanings else ())
             for c, x in enumerate(t.coordinates)
         ),
-        edges=tuple(edges),
+        edges=circuit([*stages, outputs], replaced=not lasting),
         definitions=part_meanings.definitions if part_meanings else (),
     )
 
 
-def _stored(t: Transformer, layer: Layer, number: int, lasting: bool) -> list[int]:
+def _stored(t: Transformer, layer: Layer, number: int, lasting: bool) -> frozenset[int]:
     """The coordinates whose content is what this feed-forward wrote."""
     if lasting:
-        return sorted(set(layer.out.where[0].tolist()))
-    return [
+        return frozenset(layer.out.where[0].tolist())
+    return frozenset(
         c
         for c, coordinate in enumerate(t.coordinates)
         if any(since == number + 1 and not _raw(text) for since, text in coordinate.holds)
+    )
+
+
+def _lasting_inputs(t: Transformer) -> list[CircuitNode]:
+    """What writes before the first layer, where coordinates hold one thing each."""
+    embedded = frozenset(t.embedding.where[1].tolist())
+    return [CircuitNode("embed", (), embedded), CircuitNode("positions", (), _varying(t))]
+
+
+def _inputs(t: Transformer) -> list[CircuitNode]:
+    """What writes before the first layer and varies; of one coordinate the last."""
+    written = {"positions": t.position_embedding.where[0], "embed": t.embedding.where[1]}
+    return [
+        CircuitNode(
+            name,
+            (),
+            frozenset(c for c in where.tolist() if t.coordinates[c].label(0) != CONSTANT),
+        )
+        for name, where in written.items()
     ]
 
 
-def _lasting_sources(t: Transformer) -> dict[int, tuple[str, ...]]:
-    """What writes each coordinate before the first layer, where coordinates hold one thing each."""
-    embedded, varying = set(t.embedding.where[1].tolist()), _varying(t)
-    return {
-        c: ("embed",) * (c in embedded) + ("positions",) * (c in varying)
-        for c in embedded | varying
-    }
-
-
-def _varying(t: Transformer) -> set[int]:
+def _varying(t: Transformer) -> frozenset[int]:
     """The coordinates in which positions of a word differ."""
     constant = [k for k, f in enumerate(t.positions) if f in (Named("1"), Named("n"))]
     rows, columns = t.position_embedding.where
-    return set(rows[~np.isin(columns, constant)].tolist())
+    return frozenset(rows[~np.isin(columns, constant)].tolist())
 
 
 def _raw(text: str) -> bool:
     """Heads write raw outputs, feed-forward layers bits."""
     return text.startswith("raw ")
-
-
-def _embedded(t: Transformer) -> dict[int, tuple[str, ...]]:
-    """The source of each coordinate that varies before the first layer."""
-    sources = dict.fromkeys(t.position_embedding.where[0].tolist(), ("positions",))
-    sources |= dict.fromkeys(t.embedding.where[1].tolist(), ("embed",))
-    return {c: names for c, names in sources.items() if t.coordinates[c].label(0) != CONSTANT}
-
-
-def _written(layer: Layer) -> list[set[int]]:
-    """The coordinates that each head writes."""
-    h, c, _ = layer.output.where
-    return [set(c[h == head].tolist()) for head in range(layer.output.shape[0])]
-
-
-def _of_head(tensor: Sparse, head: int) -> set[int]:
-    """The coordinates that one head's matrix reads."""
-    h, _, c = tensor.where
-    return set(c[h == head].tolist())
 
 
 def _texts(t: Transformer, coordinates: Iterable[int], layer: int) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from softhat.numbers.positions import Holds, Mod, Named
 from softhat.program.gates import Steps, Total
 from softhat.program.heads import Average, Sign
 from softhat.program.meanings import Meanings, meanings
+from softhat.program.recalls import without_recalls
 from softhat.program.registers import Register
 from softhat.program.signals import Program
 from softhat.transformer.lowering.lower import Lowered, lowered
@@ -48,6 +49,7 @@ def native_meanings(t: Transformer, program: Program | None) -> NativeMeanings |
     """The meanings of a compiled model, if its program's are formulas and it has this layout."""
     if program is None or any(isinstance(s, Steps | Total) for s in program.signals):
         return None
+    program = without_recalls(program)
     signal_meanings = meanings(program)
     if any(meaning.formula is None and meaning.term is None for meaning in signal_meanings.of):
         return None

@@ -12,7 +12,6 @@ from softhat.export.labels import (
     ROLES,
     CoordinateLabel,
     HeadLabel,
-    LabelNode,
     Labels,
     Meaning,
     NeuronLabel,
@@ -27,6 +26,7 @@ from softhat.program.literals import Literal
 from softhat.program.meanings import Meanings, meanings
 from softhat.program.registers import Register, read
 from softhat.program.signals import Program, needed_by
+from softhat.transformer.edges import CircuitNode, places
 from softhat.transformer.lowering.gpt2.weights import GateTerm
 from softhat.transformer.lowering.stock.plan import (
     BOS_PAIR,
@@ -67,7 +67,7 @@ def labels_of(
     heads: Iterable[LabelledHead],
     neurons: Callable[[Spoken[L]], Iterable[NeuronLabel]],
     coordinates: Callable[[Spoken[L]], tuple[CoordinateLabel, ...]],
-    stages: list[list[LabelNode]],
+    stages: list[list[CircuitNode]],
 ) -> Labels:
     """Names from the layout, edges from the weights, outputs as they were asked for."""
     signal_meanings = meanings(laid.program)
@@ -233,23 +233,18 @@ def head_reads(layout: StockLayout, head: StockHeadPlan) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def some(marked: Any) -> frozenset[int]:
-    """The places of an array that are not 0."""
-    return frozenset(map(int, np.flatnonzero(marked)))
-
-
 def output_nodes(
     program: Program,
     tensors: Mapping[str, NDArray[np.float32]],
     classifier: str,
     names: tuple[str, ...],
-) -> list[LabelNode]:
+) -> list[CircuitNode]:
     """The outputs and what they read; of a classifier's two logits, that of `true`."""
     lm = "lm_head.weight" in tensors
     rows = tensors["lm_head.weight" if lm else classifier]
     outputs: list[str | None] = [*program.symbols, None, EOS] if lm else [*names]
     return [
-        LabelNode(f"output:{name}", (("", some(row)),), frozenset())
+        CircuitNode(f"output:{name}", (("", places(row)),), frozenset())
         for row, name in zip(rows[-len(outputs) :], outputs, strict=True)
         if name is not None
     ]
