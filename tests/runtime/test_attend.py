@@ -95,3 +95,22 @@ def test_scores_of_many_products_are_summed_in_float64() -> None:
     assert score.tolist() == [1.0]
     assert attention.summing(NARROW) is np.float32
     assert attention.summing(NARROW + 1) is np.float64
+
+
+@pytest.mark.parametrize("mask", ["<=", "none"])
+@pytest.mark.parametrize("words", [5, 1 << 11])
+def test_a_word_alone_is_read_as_among_others(mask: Mask, words: int) -> None:
+    """To the last bit: also where one word is left of what is computed at a time."""
+    rng = np.random.default_rng(3)
+    rows = attend.CACHE // (words - 1) if words > 5 else 11
+    q, k, v = rng.normal(size=(3, 2, rows, words)).astype(np.float32)
+    attention = Attention(format_of("float32"), False)
+    together = attention._across(q, k, v, mask, 1.0)
+    last = slice(words - 1, words)
+    assert np.array_equal(attention._across(*(x[..., last] for x in (q, k, v)), mask, 1.0),
+                          together[..., last])  # fmt: skip
+    flat = k.reshape(2, -1), v.reshape(2, -1)
+    columns = np.arange(rows * words).reshape(rows, words)
+    for some in (slice(0, 1), slice(0, words)):
+        read = attention.one_row(q[:, -1, some], *flat, columns[:, some], 1.0)
+        assert np.array_equal(read, together[:, -1, some])

@@ -130,13 +130,13 @@ class Attention:
         values = weighted[:count]
         for d in range(len(v)):
             np.multiply(weights, v[d], out=values)
-            np.divide(values.sum(axis=0), total, out=out[d])
+            np.divide(_added(values), total, out=out[d])
 
     def weighed(self, scores: Array, beta: float) -> tuple[Array, Array]:
         """(keys, words): the weights of scores before β, in their space, and their sums."""
         scores = self._scored(scores, beta)
         weights = self._weights(scores, scores.max(axis=0))
-        return weights, weights.sum(axis=0)
+        return weights, _added(weights)
 
     def _scored(self, products: Array, beta: float) -> Array:
         if beta != 1:
@@ -215,6 +215,12 @@ class Attention:
             width = values.shape[1]
             values = values.reshape(-1, TILE, width)[seen].reshape(scores.shape[1], width)
         return product(self._weights(scores, top), values)
+
+
+def _added(x: Array) -> Array:
+    """Rows, added one after the other. NumPy adds the numbers of a single column in another order
+    than each of several: then a word alone would not be read as it is among others."""
+    return x.cumsum(axis=0)[-1] if x.shape[1] == 1 else x.sum(axis=0)
 
 
 def _range(mask: Mask, i: int, rows: int) -> tuple[int, int]:
