@@ -7,7 +7,8 @@ import json
 import pytest
 
 from softhat import SofthatError, parse
-from softhat.logic.binding import bind, longest_word, predicates_file, predicates_of, with_tables
+from softhat.logic.binding import bind, predicates_file, with_tables
+from softhat.logic.predicates import longest_word, predicates_of
 from softhat.numbers.predicates import Listed, ListedByLength
 from softhat.numbers.stored import predicate_from
 from tests.logic import oracle

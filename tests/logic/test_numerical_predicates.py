@@ -16,7 +16,8 @@ from softhat.logic.fragments import describe
 from softhat.logic.optimise.simplify import simplify
 from softhat.logic.semantics.batch import all_words, evaluate, unpack
 from softhat.logic.syntax.nodes import At, Formula, Symbol
-from softhat.numbers.predicates import BuiltIn, Unbound, define
+from softhat.numbers.definitions import define
+from softhat.numbers.predicates import BuiltIn, Unbound
 from tests.logic import oracle
 from tests.logic.oracle import GIVEN, PREDICATES
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
+from softhat.numbers.definitions import define
 from softhat.numbers.positions import (
     NAMES,
     PLACES,
@@ -25,7 +26,7 @@ from softhat.numbers.positions import (
     longest,
     needs_end,
 )
-from softhat.numbers.predicates import BuiltIn, define
+from softhat.numbers.predicates import BuiltIn
 from tests.logic.oracle import PREDICATES
 
 TABLE = Table(tuple(Fraction(k, 3) for k in range(-2, 10)))

@@ -9,6 +9,7 @@ import pytest
 
 import softhat
 from softhat.io.errors import SofthatError
+from softhat.numbers.definitions import define, tabulated
 from softhat.numbers.predicates import (
     BuiltIn,
     Listed,
@@ -16,10 +17,8 @@ from softhat.numbers.predicates import (
     Periodic,
     Unbound,
     column,
-    define,
     longest,
     named,
-    tabulated,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,10 @@ from softhat.numbers.rationals import (
     common_divisor,
     from_json,
     grid_of,
+    grids_of,
     odd_part,
     power_in,
+    power_of_two,
     to_json,
 )
 
@@ -44,6 +47,14 @@ def test_the_power_of_two_in_a_number(x: Fraction) -> None:
     assert multiple.denominator == 1 and multiple.numerator % 2
     assert abs(odd_part(x)) == abs(multiple)
     assert grid_of(float(x)) == float(power_in(Fraction(float(x))))
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_many_floats_at_once(numbers: list[float]) -> None:
+    assert grids_of(np.array(numbers)).tolist() == [grid_of(x) for x in numbers]
+    assert [power_of_two(x) for x in numbers] == [x > 0 and grid_of(x) == x for x in numbers]
+    small = np.array(numbers).clip(-1e30, 1e30).astype(np.float32)
+    assert grids_of(small).tolist() == [grid_of(float(x)) for x in small]
 
 
 @given(fractions)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from softhat.io.errors import SofthatError
+from softhat.numbers.definitions import define, tabulated
 from softhat.numbers.positions import Feature, Mod, Named, text
-from softhat.numbers.predicates import BuiltIn, define, tabulated
+from softhat.numbers.predicates import BuiltIn
 from softhat.numbers.stored import from_json, from_name, predicate_from, to_json
 from tests.numbers.test_positions import FEATURES
 

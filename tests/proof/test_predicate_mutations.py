@@ -11,8 +11,9 @@ from softhat.logic.syntax.parse import parse
 from softhat.models.compiler import compile
 from softhat.models.model import Model
 from softhat.numbers.arithmetic_sets import BUILT_IN
+from softhat.numbers.definitions import define, tabulated
 from softhat.numbers.positions import Holds, Mod, Named
-from softhat.numbers.predicates import BuiltIn, Predicate, define, tabulated
+from softhat.numbers.predicates import BuiltIn, Predicate
 from tests.logic.oracle import GIVEN
 
 MUTANTS: dict[str, Predicate] = {

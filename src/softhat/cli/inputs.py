@@ -21,7 +21,7 @@ from softhat.cli.mistaken_names import check_is_formula
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import decoded, parse_json, read_stream
 from softhat.io.files.reading import read_text as read_file
-from softhat.logic.binding import predicates_of
+from softhat.logic.predicates import predicates_of
 from softhat.logic.semantics.words import Word, encode, encode_sets
 from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse

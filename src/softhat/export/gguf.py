@@ -29,7 +29,7 @@ from softhat.export.stock.options import EPSILON, Exported, StockOptions
 from softhat.export.tokenizer import BLANK
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import write_file
-from softhat.logic.binding import predicates_of
+from softhat.logic.predicates import predicates_of
 from softhat.proof.stock.automata import formulas_alone
 from softhat.transformer.lowering.llama.rotary import Positions
 from softhat.transformer.lowering.llama.weights import row_of

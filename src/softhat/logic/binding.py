@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from softhat.io.errors import SofthatError
+from softhat.logic.predicates import predicates_of
 from softhat.logic.syntax.nodes import At, Formula, Node
 from softhat.logic.syntax.walk import distinct, fold, rebuild
-from softhat.numbers.predicates import (
-    Predicate,
-    Unbound,
-    define,
-    longest,
-    tabulated,
-    unknown,
-)
+from softhat.numbers.definitions import define, tabulated
+from softhat.numbers.predicates import Predicate, Unbound, unknown
 
 
 def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
@@ -64,29 +59,6 @@ def with_tables(formula: Formula, length: int) -> Formula:
     stored = fold(formula, step)
     assert isinstance(stored, Formula)
     return stored
-
-
-def predicates_of(*formulas: Formula) -> dict[str, Predicate]:
-    """The numerical predicates that occur, by name; no name may have two meanings."""
-    predicates: dict[str, Predicate] = {}
-    for node, _ in distinct(*formulas)[0]:
-        if isinstance(node, At):
-            predicate = node.predicate
-            if isinstance(predicate, Unbound):
-                raise unknown(predicate.name)
-            if predicates.setdefault(predicate.name, predicate) != predicate:
-                raise SofthatError(
-                    f"the numerical predicate {predicate.name!r} has two meanings: give each "
-                    "its own name"
-                )
-    return dict(sorted(predicates.items()))
-
-
-def longest_word(*formulas: Formula) -> int | None:
-    """The length at which the shortest table of a predicate ends; None if there is no table."""
-    predicates = [node.predicate for node, _ in distinct(*formulas)[0] if isinstance(node, At)]
-    ends = [end for end in map(longest, predicates) if end is not None]
-    return min(ends, default=None)
 
 
 def predicates_file(*formulas: Formula) -> dict[str, bytes]:

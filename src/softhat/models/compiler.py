@@ -22,7 +22,7 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.models.compile_arguments import check_symbol, checked_symbols, named_formulas
 from softhat.models.model import Model
 from softhat.models.provable import is_provable
-from softhat.numbers.predicates import LENGTH
+from softhat.numbers.definitions import LENGTH
 from softhat.program.build import build
 from softhat.program.strict import spelled_out
 from softhat.runtime.answers import End

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from softhat.io.errors import SofthatError
 from softhat.io.files import as_path, read_as_a_whole, read_json, read_tensors, read_text
-from softhat.logic.binding import bind, predicates_of
+from softhat.logic.binding import bind
+from softhat.logic.predicates import predicates_of
 from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
 from softhat.numbers.predicates import Predicate

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from softhat.io.garbage_collection import rarely_collected
-from softhat.logic.binding import predicates_file, predicates_of
+from softhat.logic.binding import predicates_file
+from softhat.logic.predicates import predicates_of
 from softhat.logic.semantics.truth import acceptance_position, resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from math import gcd, inf, lcm
+from math import frexp, gcd, inf, lcm
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
 
@@ -37,6 +40,19 @@ def grid_of(x: Fraction | float) -> float:
     """The grid as a float; infinite for 0, which is a multiple of every number."""
     numerator, denominator = x.as_integer_ratio()
     return (numerator & -numerator) / denominator if numerator else inf
+
+
+def grids_of(numbers: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """The same of many floats at once."""
+    mantissas, exponents = np.frexp(numbers.astype(np.float64))
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    grids = np.ldexp((whole & -whole).astype(np.float64), exponents - 53)
+    return np.where(numbers == 0, np.inf, grids)
+
+
+def power_of_two(x: float) -> bool:
+    """Products with it are exact."""
+    return x > 0 and frexp(x)[0] == 0.5
 
 
 def odd_part(x: Fraction) -> int:

@@ -14,14 +14,9 @@ from typing import Any
 from softhat.io.errors import SofthatError
 from softhat.numbers import rationals
 from softhat.numbers.arithmetic_sets import BUILT_IN
+from softhat.numbers.definitions import LONGEST_BY_LENGTH, define
 from softhat.numbers.positions import NAMES, DigitFeature, Feature, Holds, Mod, Named, Table
-from softhat.numbers.predicates import (
-    LONGEST_BY_LENGTH,
-    BuiltIn,
-    ListedByLength,
-    Predicate,
-    define,
-)
+from softhat.numbers.predicates import BuiltIn, ListedByLength, Predicate
 
 
 def to_json(feature: Feature) -> Any:

@@ -62,6 +62,11 @@ class Kernel:
 
 FAR = 1e-3
 """What exp may be off by anywhere, as stock exports assume; near 0 it is `exp_units` roundings."""
+EVEN = 0.2
+"""Scores that shall be 0 may be off by this, where all keys are to weigh the same."""
+NEAR = 32
+"""Roundings of exp where such scores are: 20 units in the last place, which are 2^-24 where exp is
+between 1/2 and 1. From -2·EVEN to 0 it is at least e^-0.4 > 0.67, and 20/0.67 < 32."""
 DENSE = Kernel(stores_scores=True, wide_scores=True, exp_units=8, divisions=1)
 """softhat's own runtime: exp, and the difference from the maximum before it, are off by at most 4
 units in the last place, two roundings each."""

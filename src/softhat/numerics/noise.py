@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import grids_of
 from softhat.numerics.entries import ANY, Entries
 from softhat.numerics.formats import FORMATS, Format
 from softhat.numerics.rounding import RANGE
@@ -32,14 +33,6 @@ Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 OWN = 2.0**-51  # what float64, in which centres are computed, rounds itself, for each term
 MOST_SYMBOLS = 96
-
-
-def low_bit(x: Floats) -> Floats:
-    """The greatest power of two that divides a float; `ANY` for 0."""
-    mantissa, exponent = np.frexp(x)
-    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
-    bit = np.ldexp((whole & -whole).astype(np.float64), exponent - 53)
-    return np.where(x == 0, ANY, bit)
 
 
 def half_unit(size: Floats, digits: int, tiny: float) -> Floats:
@@ -101,7 +94,8 @@ class FloatProgram:
         least = np.abs(x.centre) - radius
         exponent = np.frexp(np.maximum(least, self.tiny))[1]
         unit = np.maximum(np.ldexp(1.0, exponent - digits), self.tiny)
-        return np.where(radius == 0, low_bit(x.centre), np.where(least > 0, unit, self.tiny))
+        exact = np.minimum(grids_of(x.centre), ANY)
+        return np.where(radius == 0, exact, np.where(least > 0, unit, self.tiny))
 
     def linear(self, x: Zonotope, matrix: Entries) -> Zonotope:
         """matrix · x."""
@@ -129,7 +123,7 @@ class FloatProgram:
         error = np.zeros_like(centre)
         radius, grid = x.radius, self.grid(x, form.digits)
         there = (x.centre != 0) | (radius > 0)
-        bits = low_bit(matrix)
+        bits = np.minimum(grids_of(matrix), ANY)
         for r in range(rows):
             columns = np.flatnonzero(matrix[r])
             if not len(columns):

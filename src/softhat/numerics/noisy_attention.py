@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import grids_of
 from softhat.numerics.entries import ANY
 from softhat.numerics.formats import NARROW, WIDE_DIGITS
 from softhat.numerics.kernels import DENSE
@@ -32,7 +33,6 @@ from softhat.numerics.noise import (
     any_order,
     greatest_part,
     half_unit,
-    low_bit,
 )
 from softhat.numerics.rounding import RANGE, SLACK, gamma
 from softhat.numerics.zonotopes import Zonotope, exactly
@@ -197,7 +197,8 @@ class StoredScores:
 
 def _powers(x: Zonotope) -> Truths:
     """Numbers that are known to be 0 or a power of two: products with them are exact."""
-    return np.asarray((x.radius == 0) & ((low_bit(x.centre) == np.abs(x.centre)) | (x.centre == 0)))
+    power = grids_of(x.centre) == np.abs(x.centre)
+    return np.asarray((x.radius == 0) & (power | (x.centre == 0)))
 
 
 def mean_of(

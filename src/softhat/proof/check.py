@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import isnan
 
 from softhat.io.errors import VoidError
-from softhat.logic.binding import predicates_of
+from softhat.logic.predicates import predicates_of
 from softhat.logic.syntax.nodes import Formula
 from softhat.numbers.laws import ONE, Constant
 from softhat.numbers.positions import longest

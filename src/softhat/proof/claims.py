@@ -3,7 +3,7 @@
 Nothing of the compiler is used, nor of what made the formula simpler before it was compiled.
 Every formula node becomes a function at one position; temporal operators and comparisons become
 atoms over the functions of their operands. Where weights compute another function, it must be
-proved to agree with the formula as written on every word (`every_word`).
+proved to agree with the formula as written on every word (`agreement`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.walk import Distinct, distinct
 from softhat.logic.windows import without_windows
+from softhat.proof.agreement import agree
 from softhat.proof.atoms import Atoms, CountSum, Direction, Range
-from softhat.proof.every_word import agree
 from softhat.proof.operators import DEFINED, F, G
 
 

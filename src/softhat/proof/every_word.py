@@ -1,7 +1,8 @@
-"""Do two functions agree at every position of every word? By visiting every state of a word.
+"""Does a function hold at some position of some word? By visiting every state of a word.
 
 This is how the checker accepts that weights compute a formula in other words than it is written
-in: it believes nobody who rewrote it. What must be remembered between two positions is little:
+in: it believes nobody who rewrote it, and asks where the two differ. What must be remembered
+between two positions is little:
 
 * for `bad S value` its value at the position before, for `Y f` the value of f there;
 * for `bad U value` and `X f` their values at the next position, promised now and held against
@@ -12,171 +13,51 @@ in: it believes nobody who rewrote it. What must be remembered between two posit
 A *state* is all of that. The states that words lead to are enumerated until there is no new one,
 so the answer is about words of every length. Any other atom may take any value at any position,
 except that comparisons keep what their linear forms say of each other: where T' - T is never
-negative, T >= 0 implies T' >= 0. If that does not do, what is counted is compared in the same way,
-and counts of the same are one. So "they agree" is a proof, and anything else is no disproof.
-Words may be read from their end: then what looks ahead is remembered, and what looks back promised.
+negative, T >= 0 implies T' >= 0. So "nowhere" is a proof, and anything else is no disproof. Words
+may be read from their end: then what looks ahead is remembered, and what looks back promised.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
-from softhat.numbers.predicates import Periodic, column
-from softhat.proof.atoms import Atoms, CountSum, Direction
+from softhat.proof.atoms import Atoms, Direction
 from softhat.proof.boolean import Key, Space
+from softhat.proof.places import held_at, period_of
+from softhat.proof.situations import (
+    Bools,
+    Codes,
+    Layout,
+    LeftOpenError,
+    Situations,
+    Values,
+    bit_of,
+    distinct,
+    new_ones,
+)
 from softhat.proof.sums import Kept, Weights, form_of, is_comparison, kept_sum
 
-Bools = NDArray[np.bool_]
-Codes = NDArray[np.int64]
-Values = dict[Key, Bools]
-
-WORK = 1 << 22
-"""Situations (a state, a letter, guesses) that are looked at before the question is left open."""
-_LITTLE_WORK = 1 << 18
-"""For a first try."""
 _CHUNK = 1 << 17
 """Situations that are looked at together …"""
 _MANY = 1 << 20
 """… where few of them are possible."""
 _MOST_GUESSES = 14
-_MOST_BITS = 60
+"""Bits that are guessed at one position."""
 _MOST_PLACES = 1 << 12
-_MOST_COUNTED = 8
-"""Counted functions that are compared with each other."""
-_LEVEL = 1 << 55
+"""Positions that are told from each other."""
 _EDGES: dict[Direction, tuple[Key, Key]] = {
     "past": (("first",), ("last",)),
     "future": (("last",), ("first",)),
 }
 """The position that is read first, and the one that is read last."""
-
-
-NO_NAMES: Mapping[Key, int] = MappingProxyType({})
-
-
-class LeftOpenError(Exception):
-    """The question takes more than `WORK`."""
-
-
-def agree(atoms: Atoms, f: int, g: int) -> bool:
-    """Is it proved that two functions are equal at every position of every word?
-
-    Atoms that both have may take any value, if the question is too large otherwise: what is true
-    whatever they mean is true.
-    """
-    if f == g:
-        return True
-    ours, theirs = atoms_below(atoms, [f]), atoms_below(atoms, [g])
-    question = _question(atoms, f, g, ours | theirs)
-    if question in _PROVED:
-        atoms.limit(_PROVED[question])
-        return True
-    before = atoms.exchange_limit(None)
-    try:
-        agreed = _agree(atoms, f, g, ours, theirs)
-    finally:
-        assumed = atoms.exchange_limit(before)
-        atoms.limit(assumed)
-    if agreed and question is not None:
-        _PROVED[question] = assumed
-        while len(_PROVED) > _REMEMBERED:
-            _PROVED.pop(next(iter(_PROVED)))
-    return agreed
-
-
-_PROVED: dict[Key | None, int | None] = {}
-"""The latest functions that were proved to agree, and the length that this was proved to: the
-compiler asks the checker whether it will follow, and the checker asks itself again."""
-_REMEMBERED = 256
-
-
-def _question(atoms: Atoms, f: int, g: int, keys: set[Key]) -> Key | None:
-    """All that the answer depends on, in whichever space; None where that is more than atoms of
-    formulas say."""
-    if type(atoms) is not Atoms or not all(map(_is_of_formulas, keys)):
-        return None
-    return (WORK, *atoms.space.structure([f, g], _renumbered))
-
-
-def _is_of_formulas(key: Key) -> bool:
-    plain = ("since", "previous", "first", "last", "mod", "at", "proposition")
-    return key[0] in plain or is_comparison(key)
-
-
-def _renumbered(key: Key, number: Callable[[int], int]) -> Key:
-    """An atom's name where the functions that it reads have other numbers."""
-    match key:
-        case ("since", way, bad, value):
-            return ("since", way, number(bad), number(value))
-        case ("previous", way, value):
-            return ("previous", way, number(value))
-        case ("at least", counts, position, length, threshold):
-            renamed = tuple((over, number(f), a) for (over, f), a in counts)
-            return ("at least", renamed, position, length, threshold)
-    return key
-
-
-def _agree(atoms: Atoms, f: int, g: int, ours: set[Key], theirs: set[Key]) -> bool:
-    common = frozenset(key for key in ours & theirs if _is_temporal(key))
-    difference = atoms.space.differ(f, g)
-    if _never(atoms, difference, common, {}):
-        return True
-    renamed = _counts_of_the_same(atoms, ours | theirs)
-    return bool(renamed) and _never(atoms, difference, common, renamed)
-
-
 Renamed = Mapping[Key, int]
 """For comparisons the function that says the same of other counts."""
-
-
-def _never(atoms: Atoms, function: int, common: frozenset[Key], renamed: Renamed) -> bool:
-    questions = dict.fromkeys((frozenset[Key](), common))
-    for work in (min(_LITTLE_WORK, WORK), WORK):  # which of the two is easy shows soon
-        for free in tuple(questions):
-            try:
-                if _WordSearch(atoms, function, free, renamed, work).never():
-                    return True
-            except LeftOpenError:
-                continue
-            if not free:  # what some word shows, the same with more freedom cannot exclude
-                return False
-            del questions[free]
-    return False
-
-
-def _counts_of_the_same(atoms: Atoms, keys: set[Key]) -> dict[Key, int]:
-    """Comparisons with each counted function replaced by the first that is proved to be the same,
-    or the opposite, or a constant."""
-    space = atoms.space
-    comparisons = sorted((key for key in keys if is_comparison(key)), key=repr)
-    counted = list(dict.fromkeys(f for key in comparisons for f in _operands(key)))
-    if len(counted) > _MOST_COUNTED:
-        return {}
-    same: dict[int, int] = {}
-    for f in counted:
-        known = [space.true, *dict.fromkeys(g for g in same.values())]
-        for g in [*known, *map(space.negation, known)]:
-            if agree(atoms, f, g):
-                same[f] = g
-                break
-        else:
-            same[f] = f
-    renamed = {}
-    for key in comparisons:
-        if any(same[f] != f for f in _operands(key)):
-            _, counts, position, length, threshold = key
-            total = CountSum(position=position, length=length)
-            for (over, f), a in counts:
-                total = total.plus(CountSum({(over, same[f]): 1}), a)
-            renamed[key] = atoms.at_least(total, threshold, _LEVEL)
-    return renamed
+NO_NAMES: Renamed = MappingProxyType({})
 
 
 def atoms_below(
@@ -193,16 +74,16 @@ def atoms_below(
         if key not in keys:
             keys.add(key)
             if key not in free:
-                reads = [renamed[key]] if key in renamed else _operands(key)
+                reads = [renamed[key]] if key in renamed else operands(key)
                 todo += [below for f in reads for below in atoms.space.atoms_in(f)]
     return keys
 
 
-def _is_temporal(key: Key) -> bool:
+def is_temporal(key: Key) -> bool:
     return key[0] in ("since", "previous")
 
 
-def _operands(key: Key) -> list[int]:
+def operands(key: Key) -> list[int]:
     """The functions that an atom reads, at this position or at another."""
     match key:
         case ("since", _, bad, value):
@@ -214,100 +95,7 @@ def _operands(key: Key) -> list[int]:
     return []
 
 
-@dataclass
-class _Layout:
-    """Where the parts of a state stand in its number."""
-
-    bits: int = 1
-    """The lowest bit: they have differed somewhere."""
-    at: dict[object, tuple[int, int]] = field(default_factory=dict)
-    """(lowest bit, mask) of each part."""
-
-    def add(self, part: object, most: int) -> None:
-        width = most.bit_length()
-        self.at[part] = (self.bits, (1 << width) - 1)
-        self.bits += width
-        if self.bits > _MOST_BITS:
-            raise LeftOpenError
-
-    def get(self, states: Codes, part: object) -> Codes:
-        low, mask = self.at[part]
-        return states >> low & mask
-
-    def holds(self, states: Codes, part: object) -> Bools:
-        return self.get(states, part).astype(np.bool_)
-
-    def put(self, states: Codes, part: object, value: Codes | Bools) -> Codes:
-        return states | (value.astype(np.int64) << self.at[part][0])
-
-
-class _Situations:
-    """One position of many words: states with letters, guesses and promises, a column each.
-
-    A promise is made where it is first asked for, and what contradicts itself, or what was promised
-    before, is left out at once: of all combinations about one in a hundred is possible.
-    """
-
-    def __init__(self, states: Codes, letters: Codes, drawn: Codes, atoms: Sequence[Key]) -> None:
-        axes = np.broadcast_arrays(*np.ix_(states, letters, drawn))
-        self._codes = np.stack([axis.ravel() for axis in axes] + [np.zeros(axes[0].size, np.int64)])
-        self._row = {key: row for row, key in enumerate(atoms)}
-        self._table = np.zeros((len(atoms), axes[0].size), np.bool_)
-        self._name()
-
-    def _name(self) -> None:
-        self.before, self.letters, self.drawn, self.promised = self._codes
-        self.values: Values = {key: self._table[row] for key, row in self._row.items()}
-
-    def put(self, key: Key, value: Bools) -> None:
-        self._table[self._row[key]] = value
-
-    def keep(self, which: Bools) -> None:
-        """Only these remain."""
-        chosen = np.flatnonzero(np.broadcast_to(which, self.before.shape))
-        if len(chosen) < len(self.before):
-            self._choose(chosen)
-
-    def promise(self, at: int, among: Codes, key: Key, ways: Sequence[tuple[Bools, Bools]]) -> None:
-        """One more promise, not kept or kept: an atom's value either way, and where that is
-        possible. Only promises that go with those before are made."""
-        columns, promised, values = [], [], []
-        for way, (value, possible) in enumerate(ways):
-            chosen = np.flatnonzero(np.broadcast_to(possible, self.promised.shape))
-            made = self.promised[chosen] | way << at
-            known = among.take(among.searchsorted(made), mode="clip") == made
-            columns.append(chosen[known])
-            promised.append(made[known])
-            values.append(np.broadcast_to(value, self.promised.shape)[columns[-1]])
-        self._choose(np.concatenate(columns))
-        self._codes[-1] = np.concatenate(promised)
-        self.put(key, np.concatenate(values))
-
-    def _choose(self, columns: Codes) -> None:
-        self._codes = self._codes.take(columns, axis=1)
-        self._table = self._table.take(columns, axis=1)
-        self._name()
-
-
-def _distinct(codes: Codes) -> Codes:
-    """The numbers in order, each once. (`np.unique` loads masked arrays, which takes longer.)"""
-    inorder = np.sort(codes, axis=None)
-    return inorder[np.append(True, inorder[1:] != inorder[:-1])[: len(inorder)]]
-
-
-def _new(codes: Codes, known: Codes) -> Codes:
-    """Those that are not known, in order, each once. `known` is in order."""
-    found = _distinct(codes)
-    if not len(known):
-        return found
-    return found[known.take(known.searchsorted(found), mode="clip") != found]
-
-
-def _bit(codes: Codes, at: int) -> Bools:
-    return (codes >> at & 1).astype(np.bool_)
-
-
-class _WordSearch:
+class WordSearch:
     """Does a function hold at some position of some word?"""
 
     def __init__(
@@ -323,8 +111,8 @@ class _WordSearch:
         plain = keys - renamed.keys()
         self.renamed = {key: renamed[key] for key in keys & renamed.keys()}
         self.sums = {key: compared for key, compared in self.sums.items() if key in keys}
-        self.temporal = {key for key in keys if _is_temporal(key)} - free
-        self.placed = self._places({key for key in keys if _period(key) is not None})
+        self.temporal = {key for key in keys if is_temporal(key)} - free
+        self.placed = self._places({key for key in keys if period_of(key) is not None})
         self.order = _in_order(self.space, self.temporal | set(self.sums), self.renamed)
         self.memories = [k for k in self.order if k in self.temporal and k[1] == self.behind]
         self.promises = [k for k in self.order if k in self.temporal and k[1] != self.behind]
@@ -342,13 +130,13 @@ class _WordSearch:
         self.guessed = len(self.open) + len(self.not_yet) + sum(self.slips.values())
         if self.guessed > _MOST_GUESSES:
             raise LeftOpenError
-        self.layout = _Layout()
+        self.layout = Layout()
         self.layout.add("place", self.start + self.period)
         for part, most in self.most.items():
             self.layout.add(part, 2 * most)
         for key in (*self.memories, *self.promises, *self.totals):
             self.layout.add(key, 1)
-        read = {f for key in self.order for f in _operands(key)} | set(self.renamed.values())
+        read = {f for key in self.order for f in operands(key)} | set(self.renamed.values())
         self.letters = np.array(
             [0] if self.space.propositional else self.space.symbol_classes([function, *read])
         )
@@ -357,7 +145,7 @@ class _WordSearch:
         self.spent = 0
         self.promised = self._promised()
         self.together = [
-            _distinct(self.promised & ((2 << at) - 1)) for at in range(len(self.promises))
+            distinct(self.promised & ((2 << at) - 1)) for at in range(len(self.promises))
         ]
         """The first promises, as they can be made at once."""
 
@@ -366,7 +154,7 @@ class _WordSearch:
         self.start, self.period = 0, 1
         told: list[Key] = []
         for key in sorted(placed, key=repr):
-            start, period = _period(key) or (0, 1)
+            start, period = period_of(key) or (0, 1)
             start, period = max(self.start, start), math.lcm(self.period, period)
             if start + period <= _MOST_PLACES:
                 self.start, self.period = start, period
@@ -387,7 +175,7 @@ class _WordSearch:
                 if not self.ahead and (after & 1).any():
                     return False
                 reached.append(after)
-            fresh = _new(np.concatenate(reached), known)
+            fresh = new_ones(np.concatenate(reached), known)
             known = np.sort(np.concatenate([known, fresh]))
             first = False
         return True
@@ -406,25 +194,25 @@ class _WordSearch:
                 raise LeftOpenError
             yield chunk
 
-    def _position(self, states: Codes, first: bool, last: bool) -> _Situations:
+    def _position(self, states: Codes, first: bool, last: bool) -> Situations:
         """One more position after each of the states, the last one or not: all that is possible."""
         guesses = self.open if last else [*self.open, *self.not_yet]
         drawn_at = {key: at for at, key in enumerate(guesses)}
         promise_at = {key: at for at, key in enumerate(self.promises)}
-        now = _Situations(states, self.letters, np.arange(1 << len(guesses)), self.known)
+        now = Situations(states, self.letters, np.arange(1 << len(guesses)), self.known)
         for key in self.open:
-            now.put(key, _bit(now.drawn, drawn_at[key]))
+            now.put(key, bit_of(now.drawn, drawn_at[key]))
         for edge, here in zip(self.edges, (first, last), strict=True):
             now.put(edge, np.full(1, here))
         place = self._next_place(self.layout.get(now.before, "place"))
         for key in self.placed:
-            now.put(key, _held(key, self.start + self.period)[place])
+            now.put(key, held_at(key, self.start + self.period)[place])
         for key in self.order:
             if key in self.renamed:
                 now.put(key, self.space.values(self.renamed[key], now.letters, now.values))
             elif key in self.sums:
                 reached = self._sum(self.sums[key], now)
-                value = _bit(now.drawn, drawn_at[key]) if key in drawn_at else reached
+                value = bit_of(now.drawn, drawn_at[key]) if key in drawn_at else reached
                 now.put(key, value)
                 match self.sums[key].ahead:
                     case "more":
@@ -445,7 +233,7 @@ class _WordSearch:
             now.keep((now.values[one] == x) | (now.values[other] == y))
         return now
 
-    def _way(self, key: Key, now: _Situations, beside: bool, first: bool) -> tuple[Bools, Bools]:
+    def _way(self, key: Key, now: Situations, beside: bool, first: bool) -> tuple[Bools, Bools]:
         """An atom's value here by what is promised, and where that is what was promised before."""
         value = _recurrence(self.space, key, now.letters, now.values, np.full(1, beside))
         if first:
@@ -453,11 +241,11 @@ class _WordSearch:
         seen = self._seen(key, now.letters, {**now.values, key: value})
         return value, self.layout.holds(now.before, key) == seen
 
-    def _wrong(self, now: _Situations) -> Bools:
+    def _wrong(self, now: Situations) -> Bools:
         """Where the function holds, or held before."""
-        return _bit(now.before, 0) | self.space.values(self.function, now.letters, now.values)
+        return bit_of(now.before, 0) | self.space.values(self.function, now.letters, now.values)
 
-    def _after(self, now: _Situations) -> Codes:
+    def _after(self, now: Situations) -> Codes:
         """The states after a position that is not the last one."""
         place = self._next_place(self.layout.get(now.before, "place"))
         after = self.layout.put(self._wrong(now).astype(np.int64), "place", place)
@@ -466,12 +254,12 @@ class _WordSearch:
         for key in self.totals:
             after = self.layout.put(after, key, now.values[key])
         for at, key in enumerate(self.promises):
-            after = self.layout.put(after, key, _bit(now.promised, at))
+            after = self.layout.put(after, key, bit_of(now.promised, at))
         every = after[None]  # a row for each way to slip
         for part, width in self.slips.items():
             moved = self._moved(part, np.arange(1 << width)[:, None], now)
             every = np.concatenate(self.layout.put(every[:, None], part, moved))
-        return _distinct(every)
+        return distinct(every)
 
     def _seen(self, key: Key, letters: Codes, values: Values) -> Bools:
         """What the neighbour of this position needs to know of it."""
@@ -484,7 +272,7 @@ class _WordSearch:
         at_start = self.layout.get(before, "place") == 0
         return np.where(at_start, 0, self.layout.get(before, part) - self.most[part])
 
-    def _sum(self, compared: Kept, now: _Situations) -> Bools:
+    def _sum(self, compared: Kept, now: Situations) -> Bools:
         """A comparison by what is behind this position and what is here."""
         total = np.zeros(1, np.int64)
         if compared.behind:
@@ -493,7 +281,7 @@ class _WordSearch:
             total = total + a * self.space.values(f, now.letters, now.values)
         return np.asarray(total >= compared.least)
 
-    def _moved(self, part: Weights, slip: Codes, now: _Situations) -> Codes:
+    def _moved(self, part: Weights, slip: Codes, now: Situations) -> Codes:
         """A sum with what this position adds, as far as it is remembered. Coming back from beyond
         that it may be anywhere within the step: `slip` further out than the nearest."""
         most = self.most[part]
@@ -515,11 +303,11 @@ class _WordSearch:
         The rest is read from its other end, where nothing is promised; all that is not promised
         may take any value, so that no true promise is missing.
         """
-        layout = _Layout(bits=0)
+        layout = Layout(bits=0)
         for key in self.promises:
             layout.add(key, 1)
         inside = set(self.promises)
-        read = {below for key in inside for f in _operands(key) for below in self.space.atoms_in(f)}
+        read = {below for key in inside for f in operands(key) for below in self.space.atoms_in(f)}
         others = sorted(read - inside, key=repr)
         if len(others) > _MOST_GUESSES:
             raise LeftOpenError
@@ -536,8 +324,8 @@ class _WordSearch:
                 after = np.zeros((1, 1, 1), np.int64)
                 for key in self.promises:
                     after = layout.put(after, key, self._seen(key, letters, values))
-                reached.append(_distinct(after))
-            fresh = _new(np.concatenate(reached), known)
+                reached.append(distinct(after))
+            fresh = new_ones(np.concatenate(reached), known)
             known = np.sort(np.concatenate([known, fresh]))
         return known
 
@@ -557,7 +345,7 @@ def _in_order(space: Space, inner: set[Key], renamed: Renamed) -> list[Key]:
     todo = sorted(inner, key=repr)
     while todo:
         key = todo[-1]
-        functions = [renamed[key]] if key in renamed else _operands(key)
+        functions = [renamed[key]] if key in renamed else operands(key)
         reads = {below for f in functions for below in space.atoms_in(f)}
         missing = sorted((reads & inner) - order.keys(), key=repr)
         if key in order or not missing:
@@ -574,7 +362,7 @@ def _direction(
     """From which end to read, so that least has to be guessed; and the comparisons that finitely
     many states tell then. Places are counted from the first position."""
     ways: list[Direction] = ["past", "future"]
-    if any(_period(key) is not None for key in keys):
+    if any(period_of(key) is not None for key in keys):
         ways = ["past"]
     told: dict[Direction, dict[Key, Kept]] = {}
     for way in ways:
@@ -582,46 +370,11 @@ def _direction(
         told[way] = {key: compared for key, compared in comparisons if compared is not None}
 
     def guesses(way: Direction) -> int:
-        promised = sum(_is_temporal(key) and key[1] != way for key in keys - free)
+        promised = sum(is_temporal(key) and key[1] != way for key in keys - free)
         return promised - sum(compared.ahead == "nothing" for compared in told[way].values())
 
     best = min(ways, key=guesses)
     return best, told[best]
-
-
-def _period(key: Key) -> tuple[int, int] | None:
-    """(start, period) of an atom that only depends on the position."""
-    match key:
-        case ("mod", modulus, _):
-            return 0, modulus
-        case ("at", Periodic(_, start, period)):
-            return len(start), len(period)
-        case ("positions", int(), bytes()):
-            table = _table(key)
-            changes = np.flatnonzero(table != table[-1])
-            return (int(changes[-1]) + 1 if len(changes) else 0), 1
-    return None
-
-
-def _table(key: Key) -> Bools:
-    """A table of the positions 1, 2, … of a model whose words are not longer. What it says of later
-    ones does not matter: the last entry stays."""
-    _, most, packed = key
-    return np.unpackbits(np.frombuffer(packed, np.uint8), count=most).astype(np.bool_)
-
-
-def _held(key: Key, places: int) -> Bools:
-    """Whether such an atom holds at each place from 0 on."""
-    positions = np.arange(places + 1)
-    match key:
-        case ("mod", modulus, remainder):
-            return np.asarray(positions % modulus == remainder)
-        case ("at", Periodic() as predicate):
-            return np.asarray(column(predicate, positions, places))
-        case ("positions", int(), bytes()):
-            table = _table(key)
-            return np.concatenate([[False], table[np.minimum(positions[1:], len(table)) - 1]])
-    raise TypeError(f"not an atom of the position: {key!r}")
 
 
 Literal = tuple[Key, bool]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import frexp
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import power_of_two
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import (
     Bit,
@@ -211,7 +211,7 @@ class _FeedForward:
             raise VoidError(f"{where} is written by units that are not a clip")
         (high, first), (low, second) = sorted(units, reverse=True)
         width = high - low
-        exact = frexp(abs(first))[0] == 0.5 and abs(first) * width == 1.0
+        exact = power_of_two(abs(first)) and abs(first) * width == 1.0
         if first != -second or not exact or high > 0:
             raise VoidError(f"{where} is written by two units that do not clip between 0 and 1")
         total, term, sink = conjunction(incoming, high, self.cells, self.atoms, where)

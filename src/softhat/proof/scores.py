@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import frexp, inf, nextafter
+from math import inf, nextafter
 from operator import add
 from typing import NamedTuple
 
 from softhat.io.errors import VoidError
-from softhat.numbers.rationals import grid_of
+from softhat.numbers.rationals import grid_of, power_of_two
 from softhat.numerics.formats import Format
 from softhat.transformer.weights import Attention
 
@@ -344,7 +344,3 @@ def rounded(total: ScoreTotal, sharpness: float, size: float, form: Format) -> f
     if form.u_score and (error or not form.holds_score(size, total.grid)):
         error += form.u_score * (size + error)
     return error * CARE
-
-
-def power_of_two(x: float) -> bool:
-    return x > 0 and frexp(x)[0] == 0.5

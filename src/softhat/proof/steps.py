@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import ceil, frexp
+from math import ceil
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import power_of_two
 from softhat.numerics.formats import MANY, Format
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.width import WidthKind
@@ -188,7 +189,7 @@ def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
 def _weight(high: float, low: float, up: float, down: float) -> int:
     gain = 1 / (high - low) if high > low else 0.0
     weight = up / gain if gain else 0.0
-    if frexp(gain)[0] != 0.5 or up != -down or weight != int(weight):
+    if not power_of_two(gain) or up != -down or weight != int(weight):
         raise VoidError("a count is decoded by units that are no steps")
     return int(weight)
 

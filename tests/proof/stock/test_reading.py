@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.proof.stock.norms import NormFactor
-from softhat.proof.stock.reading import Reading, grids_of
+from softhat.proof.stock.reading import Reading
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, RawCell, Rows
 
@@ -64,9 +64,3 @@ def test_a_mean_is_no_multiple_of_anything() -> None:
     cells: list[Cell] = [MeanCell((), np.array(0), np.array(1), 1.0, 0.5, 0)]
     read = Reading(cells, np.zeros(1), NormFactor(0.0, 0.0, True), BFLOAT16, 1)
     assert read.errors(Rows.of(np.ones((1, 1), np.float32)))[0] > 0
-
-
-def test_grids_are_the_lowest_bits() -> None:
-    numbers = np.array([0.0, 1.0, -3.0, 12.0, 0.1, 2.0**-140, -6.5], np.float32)
-    expected = [np.inf, 1.0, 1.0, 4.0, 2.0**-27, 2.0**-140, 0.5]
-    assert grids_of(numbers).tolist() == expected

@@ -12,8 +12,8 @@ from softhat.export.stock.provable import provable_program
 from softhat.frontends.machines.machine import Machine
 from softhat.frontends.regular.doubling import LogDepth
 from softhat.io.errors import SofthatError
-from softhat.logic.binding import predicates_of
 from softhat.logic.fragments import FUTURE, NEEDS_END, describe
+from softhat.logic.predicates import predicates_of
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.signs import SIGNS
 from softhat.logic.syntax.walk import distinct

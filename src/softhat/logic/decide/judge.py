@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from softhat.io.errors import SofthatError
-from softhat.logic.binding import longest_word
 from softhat.logic.decide.letters import letters_for
 from softhat.logic.decide.questions import Effort, find_word
 from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.fragments import acceptance_position
+from softhat.logic.predicates import longest_word
 from softhat.logic.semantics.truth import resolve_at
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula, Not

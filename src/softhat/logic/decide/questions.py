@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from softhat.io.errors import SofthatError
-from softhat.logic.binding import predicates_of
 from softhat.logic.core import to_core
 from softhat.logic.decide.counting import Clause, without_counting
 from softhat.logic.decide.diagrams import TooHardError
@@ -24,6 +23,7 @@ from softhat.logic.decide.machine import Unknown, looks_ahead, mirror
 from softhat.logic.decide.search import Goal, shortest
 from softhat.logic.decide.short_words import Where, first_word
 from softhat.logic.decide.sweep import swept
+from softhat.logic.predicates import predicates_of
 from softhat.logic.recalls import without_recalls
 from softhat.logic.refute import signal
 from softhat.logic.semantics.truth import resolve_at

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from softhat.io.errors import FormulaError, SofthatError
 from softhat.logic.syntax.node import Node as Node
 from softhat.logic.syntax.node import checked_integer, kind, set_hash
-from softhat.numbers.predicates import Predicate, define, named
+from softhat.numbers.predicates import Predicate, named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -646,6 +646,8 @@ def predicate(name: str, given: Any = None) -> At:
 
     Given are bits such as "0110(01)", a list of bits, or a function of i or of i and n.
     """
+    from softhat.numbers.definitions import define  # who only reads formulas defines nothing
+
     return At(named(name) if given is None else define(name, given))
 
 

@@ -20,24 +20,16 @@ from math import expm1
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numerics.kernels import EAGER, SDPA
+from softhat.numerics.kernels import EAGER, EVEN, NEAR, SDPA
 from softhat.proof.dense.matrices import SLACK, Matrix, MatrixReading, MatrixValues
 from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.kind import DIFFER, StockHead, StockScores
 from softhat.proof.stock.logits import check_logits
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.norms import Norm
+from softhat.proof.stock.storage import HUGE, SECOND, U, need
 from softhat.proof.stock.variables import Cell, ConstantCell, magnitude
 
 Vector = NDArray[np.float64]
-EVEN = 0.2
-"""An Average's scores may be off 0 by this."""
-EXP = 32 * U
-"""Relative error of exp near 0: 20 units in the last place, which are 2^-24 where exp is between
-1/2 and 1. It is at least e^(-2·0.2) > 0.67 there, and 20/0.67 < 32."""
-
-
-HUGE = 1e30
-"""Far below where float32 overflows, and so are sums of such numbers over keys."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +60,13 @@ class ClipTerm:
 
 class DenseBounds(ABC):
     """The bounds of one disguised checkpoint for one attention kernel: `plain` is what was derived
-    of the plain checkpoint that it stands for, `square` that of the norm of its residual stream."""
+    of the plain checkpoint that it stands for, `norm` what its norms do."""
 
     def __init__(
         self,
         u: Matrix,
         plain: Derivation,
-        square: float,
+        norm: Norm,
         fused: bool,
         margin: float | None,
         gain: float,
@@ -92,7 +84,8 @@ class DenseBounds(ABC):
             self.own[p] = self.bos[p] = self.size[p]
             if isinstance(cell, ConstantCell) and cell == plain.cells[-1][p]:
                 self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)
-        self.norm_of_x = square**0.5
+        self.plain_norm = norm
+        self.norm_of_x = norm.square**0.5
         self.stored = 1.05 * U * self.norm_of_x
         """Rounding of what is added to the residual stream, whose mean square is off by less than
         0.045 (norms refuse more), its norm by less than 0.023 of it, before and after."""
@@ -112,7 +105,7 @@ class DenseBounds(ABC):
 
     def check(self, n: int) -> None:
         """Every answer on words of up to n symbols is right."""
-        names = ("noise", "stored bit", f"{self.norm_name}, scale", "head output")
+        names = ("noise", "stored bit", f"{self.plain_norm.name}, scale", "head output")
         self.bounds.clear()
         self.bounds |= dict.fromkeys((*names, "sum that a gate clips"), 0.0)
         off = np.zeros(self.variables)
@@ -128,8 +121,6 @@ class DenseBounds(ABC):
         self.bounds[name] = max(self.bounds.get(name, 0.0), value)
 
     # What an architecture does
-
-    norm_name: str
 
     @abstractmethod
     def _embedded(self) -> None:
@@ -276,7 +267,7 @@ class DenseBounds(ABC):
             # and of the weights, which are not quite equal.
             uneven = self._uneven(head, off, norm)
             need(uneven < EVEN, "Average heads: scores may be off too far")
-            uneven = SECOND * expm1(2 * uneven) + 2 * EXP
+            uneven = SECOND * expm1(2 * uneven) + 2 * NEAR * U
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)

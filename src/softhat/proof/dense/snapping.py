@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.numerics.formats import FORMATS
 from softhat.proof.dense.matrices import Matrix, row_norms
+from softhat.proof.stock.storage import U
 
-U = 2.0 ** -FORMATS["float32"].digits
 NEAR = 8 * U
 """Weights are rounded, and so are directions: a reading is off by a few units of the whole."""
 

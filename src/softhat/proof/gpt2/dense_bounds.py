@@ -18,7 +18,6 @@ from softhat.proof.gpt2.dense import Basis, CancellingUnits, DenseUnit, HeadMatr
 from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Gaps, Lookup, StockHead, StockScores
-from softhat.proof.stock.norms import square_of
 from softhat.proof.stock.storage import ROOT, SCALED, SECOND, STORAGES, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
@@ -26,8 +25,6 @@ from softhat.transformer.directions import Directions
 
 class GPT2DenseBounds(DenseBounds):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
-
-    norm_name = "LayerNorm"
 
     def __init__(
         self,
@@ -40,9 +37,9 @@ class GPT2DenseBounds(DenseBounds):
     ) -> None:
         self.c, self.plain = c, plain
         self.basis = Basis(c, directions, plain)
-        self.square = float(square_of(derivation.cells[0]))
+        norm = c.norm(derivation.cells[0])
         gain = norm_weight(c) * self.basis.d**0.5
-        super().__init__(self.basis.u, derivation, self.square, fused, margin, gain)
+        super().__init__(self.basis.u, derivation, norm, fused, margin, gain)
         self.embedded_off = self.basis.embedded_off
         self.matrices = [c.block(at).cast(np.float64) for at in range(c.blocks)]
         self.heads = [
@@ -67,10 +64,10 @@ class GPT2DenseBounds(DenseBounds):
     ) -> None: ...
 
     def _norm(self, off: Vector, noise: float, cells: list[Cell]) -> NormError:
-        statistics = min(self.d + 64, 256) * U
+        square, statistics = self.plain_norm.square, self.plain_norm.statistics
         means = sum(magnitude(cell) ** 2 for cell in cells if isinstance(cell, MeanCell))
-        squares = (float((2 * self.size * off + off**2).sum()) + means) / self.square
-        squares += self.basis.skew + self.c.epsilon * self.d / self.square
+        squares = (float((2 * self.size * off + off**2).sum()) + means) / square
+        squares += self.basis.skew + self.c.epsilon * self.d / square
         need(squares < 0.025, "LayerNorm: the norm is not constant enough")
         out_of_span = noise + float(self.basis.ones @ (self.size + off))
         relative = out_of_span / self.norm_of_x

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from math import exp
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell, Chosen, Raw, bits_of, literal
@@ -91,8 +92,8 @@ def scores_fit(
     multiples of the power of two in it."""
     if any(form.stored(weight) != weight for weight in weights):
         raise VoidError("its weights are not representable")
-    whole = grid == int(grid) and sharpness == int(sharpness)
-    fine = float(int(grid) & -int(grid)) if whole else 1.0
+    whole = grid > 0 and grid == int(grid) and sharpness == int(sharpness)
+    fine = grid_of(grid) if whole else 1.0
     if not whole or max(size / fine, sharpness) > 2.0**form.digits or size > form.largest:
         raise VoidError("its scores are not representable")
 

@@ -17,11 +17,12 @@ from fractions import Fraction
 from math import exp, expm1
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import power_of_two
 from softhat.numerics.formats import Format
 from softhat.proof.cells import Cell, Raw
 from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import Row, power_of_two, rounded, rows_of, total_of
+from softhat.proof.scores import Row, rounded, rows_of, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {"Previous": "looks at the position before", "Next": "looks at the position after"}

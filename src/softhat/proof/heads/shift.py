@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
+from softhat.numbers.rationals import power_of_two
 from softhat.numerics.formats import NARROW, Format
 from softhat.proof.cells import Bit, Cell, Feature, Form, Raw
 from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.reading import NO_KIND, Reading, refuse_averages, slope_of
-from softhat.proof.scores import CARE, power_of_two, rounded, rows_of, scale, total_of
+from softhat.proof.scores import CARE, rounded, rows_of, scale, total_of
 from softhat.proof.softmax import Ladder, RowFact, one_winner
 
 NAMES = {

@@ -22,7 +22,7 @@ from functools import cache
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
-from softhat.numbers.rationals import common_divisor
+from softhat.numbers.rationals import common_divisor, power_of_two
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import CountSum, Direction, Range
 from softhat.proof.cells import Cell, Mean, Raw
@@ -36,7 +36,6 @@ from softhat.proof.scores import (
     Scores,
     Side,
     line_of,
-    power_of_two,
     row_of,
     scale,
     stored,

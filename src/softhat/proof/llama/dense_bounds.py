@@ -35,8 +35,6 @@ from softhat.transformer.directions import Directions
 class LlamaDenseBounds(DenseBounds):
     """The bounds of one disguised checkpoint for one attention kernel, in float32."""
 
-    norm_name = "RMSNorm"
-
     def __init__(
         self,
         derivation: Derivation,
@@ -46,8 +44,9 @@ class LlamaDenseBounds(DenseBounds):
         fused: bool,
         margin: float | None,
     ) -> None:
-        self.c, self.plain, d = c, plain, c.d_model
-        super().__init__(plain.basis, derivation, float(d), fused, margin, d**0.5)
+        self.c, self.plain = c, plain
+        norm = c.norm(derivation.cells[0])
+        super().__init__(plain.basis, derivation, norm, fused, margin, norm.square**0.5)
         u = self.u
         if frobenius(u.T @ u - np.eye(self.variables)) > SLACK:
             raise VoidError("the directions of the residual stream are not orthonormal")
@@ -130,7 +129,7 @@ class LlamaDenseBounds(DenseBounds):
         apart = 2.1 * relative + 2 * SLACK + self.c.epsilon
         squares = self.squares.widened(apart)
         need(squares.most < 0.045, "RMSNorm: the norm is not constant enough")
-        rounding = ROOT * min(self.d + 4, 256) * U + 4 * U
+        rounding = ROOT * self.plain_norm.statistics + 4 * U
         # The slope of (1 + E)^(-1/2) is at most 0.955^(-3/2)/2 < 0.54 from E = -0.045 on.
         self.factor_off = 0.54 * apart + rounding
         low, high = squares.factors(rounding)

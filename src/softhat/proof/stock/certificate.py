@@ -17,7 +17,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
 from softhat.numerics.formats import Format
-from softhat.numerics.kernels import SDPA
+from softhat.numerics.kernels import EVEN, FAR, NEAR, SDPA
 from softhat.proof.document import document
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.checkpoint import StockCheckpoint
@@ -291,11 +291,11 @@ def attention_assumptions(kernel: str, disguised: bool) -> list[str]:
         "scores and weights are rounded to the storage format, the softmax itself and all sums "
         "are in float32 in any order; weights are normalised before they are summed"
     )
-    near_zero = "exp has a relative error of at most 32·2^-24 between -1 and 0"
+    near_zero = f"exp has a relative error of at most {NEAR}·2^-24 between -{2 * EVEN:g} and 0"
     return [
         fused if kernel == "sdpa" else eager,
-        "softmax subtracts the row's maximum; exp has a relative error of at most 1/1000, and "
-        "exp(0) = 1",
+        f"softmax subtracts the row's maximum; exp has a relative error of at most 1/{1 / FAR:g}, "
+        "and exp(0) = 1",
         *([near_zero] if disguised else []),
     ]
 

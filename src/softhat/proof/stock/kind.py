@@ -9,7 +9,7 @@ or not, a number format, a kernel) leaves of their gaps one `RowFact`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 from typing import ClassVar, Literal
@@ -23,7 +23,7 @@ from softhat.numerics.kernels import EAGER, SDPA, Kernel
 from softhat.proof.softmax import RowFact
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.counts import MeanCount
-from softhat.proof.stock.storage import U, need
+from softhat.proof.stock.storage import U, lost, need
 from softhat.proof.stock.variables import BitCell, Cell, Form, RawCell, literal, split
 
 Vector = NDArray[np.float64]
@@ -132,6 +132,16 @@ class HeadForms:
                 turned = pair.query * key.conjugate() * np.exp(1j * angles) / self.root
                 total = total + turned.real
         return total
+
+    def lost_turning(self, pairs: Sequence[Pair], cells: list[Cell]) -> float:
+        """What float64 may have lost of `turning`: no score of a row is larger than |q||k|, however
+        it turns, and what its angle is off is a share of the angle."""
+        size = 0.0
+        for pair in pairs:
+            if pair.role != "content":
+                angle = float(self.frequencies[pair.pair]) * self.context
+                size += abs(pair.query) * abs(self.constant_key(pair, cells)) * (1 + angle)
+        return lost(size / self.root, len(pairs))
 
     def constant_key(self, pair: Pair, cells: list[Cell]) -> complex:
         """The key of a row of constants, where it is not 0."""

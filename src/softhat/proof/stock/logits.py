@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from softhat.numerics.formats import Format
 from softhat.proof.stock.distribution import ReadHead, distribution_bounds
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.storage import HUGE, SECOND, U, need
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, TableCell, magnitude
 
 Vector = NDArray[np.float64]
@@ -64,7 +64,7 @@ def logit_errors(
         # No sum over variables is larger; known ones cancel.
         fixed = np.abs(rows[:, known] @ held[known])
         largest = fixed + weights[:, ~known] @ held[~known] + error
-        need(bool((weights @ size < 1e30).all()), "read-out: sums overflow")
+        need(bool((weights @ size < HUGE).all()), "read-out: sums overflow")
         need(bool((largest < storage.largest).all()), "read-out: logits overflow")
         error += storage.unit * largest + storage.floor
         errors = np.maximum(errors, error)

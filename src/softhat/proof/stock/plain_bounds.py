@@ -29,7 +29,7 @@ from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.pair_scores import PairScores
 from softhat.proof.stock.reading import Reading
 from softhat.proof.stock.rotary import Resting, RotaryScores, TurnedScores
-from softhat.proof.stock.storage import SECOND, SMALL, U, need
+from softhat.proof.stock.storage import HUGE, SECOND, SMALL, U, need
 from softhat.proof.stock.variables import (
     Cell,
     ConstantCell,
@@ -105,7 +105,7 @@ class PlainBounds:
         for rows in (block.query, block.key, block.value):
             size = care * float(read.reach(rows).max(initial=0))
             need(size <= self.storage.largest, "queries, keys or values overflow")
-            need(size * self.architecture.context <= 1e37, "sums of values overflow")
+            need(size < HUGE, "sums of values overflow")
 
     # Heads
 
@@ -146,7 +146,7 @@ class PlainBounds:
         own_query, own_key = (read.unscaled().stored(rows) for rows in (query, key))
         keys = read.stored(key)
         products = float(own_query.size @ keys.size)
-        need(products < 1e30, f"{head.kind} heads: scores overflow")
+        need(products < HUGE, f"{head.kind} heads: scores overflow")
         need(fused or products <= storage.largest, f"{head.kind} heads: scores overflow")
         if a.turns:
             return TurnedScores(

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.rationals import grid_of
+from softhat.numbers.rationals import grid_of, grids_of
 from softhat.numerics.formats import Format
 from softhat.proof.stock.norms import NormFactor
 from softhat.proof.stock.rotary import StoredRows
@@ -119,11 +119,3 @@ def _step(cell: Cell) -> float:
         case MeanCell():
             return 0.0
     return 1.0
-
-
-def grids_of(numbers: NDArray[np.float32]) -> Vector:
-    """The largest power of two that each is a multiple of; infinite for 0."""
-    mantissas, exponents = np.frexp(numbers.astype(np.float64))
-    whole = np.ldexp(mantissas, 24).astype(np.int64)  # float32 has 24 digits
-    grids = np.ldexp((whole & -whole).astype(np.float64), exponents - 24)
-    return np.where(numbers == 0, np.inf, grids)

@@ -109,7 +109,13 @@ class RotaryScores:
         return OUTWARD * total / float(len(query.size)) ** 0.5
 
     def turned(self, pair: Pair) -> float:
-        """The share of |q||k| by which turning may change a product."""
+        """The share of |q||k| by which turning may change a product.
+
+        The error of a rotation by stored sines is a matrix of entries of at most e, of norm 2e; a
+        row with one coordinate meets one column of it, √2·e < 1.5e. Each coordinate's products are
+        rounded, which is √2·v of the length at most, and their sum is, another v: 2.5v covers that
+        and products of errors. One coordinate alone has no sum to round: 1.1v.
+        """
         if pair.role == "content":
             return self.slow(pair.pair)
         if pair.role == "bos" and pair.single and not pair.query.imag:

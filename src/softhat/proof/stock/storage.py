@@ -27,6 +27,8 @@ ROOT = 0.51
 refused where its mean square is off by more (a disguised Llama's has its own bound)."""
 SCALED = 1.03
 """For what passes a norm whose factor is off by at most 0.025, and for roundings of it."""
+HUGE = 1e30
+"""Far below where float32 overflows, and so are sums of such numbers over keys."""
 
 STORAGES = (
     FORMATS["float32"],
@@ -35,6 +37,13 @@ STORAGES = (
     # Every step errs less in float64 than in float32, and the weights are the same: one proof.
     replace(FORMATS["float32"], name="float64"),
 )
+
+
+def lost(size: float, terms: int) -> float:
+    """What float64 may have lost of sums of so many products, added in any order, whose sizes add
+    up to `size`: two roundings a term, with eight more terms for factors that were rounded before
+    (cosines, quotients) and for this."""
+    return size * (terms + 8) * 2.0**-50
 
 
 def need(holds: bool, reason: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.kind import Gaps, HeadForms, Lookup, Pair, Vector, stepwise
+from softhat.proof.stock.storage import lost
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, TableCell, function_of
 
 _EVERY = -1
@@ -59,7 +60,7 @@ def recognise(
 ) -> tuple[LatestHead, list[Cell]]:
     """Of a head whose queries are constants."""
     pairs = [h.read_as_it_is(pair) for pair in h.pairs(cells)]
-    table = h.turning(pairs, "distance", cells)
+    table, slack = h.turning(pairs, "distance", cells), h.lost_turning(pairs, cells)
     content = content_of(h, pairs)
     read = {at: cells[at] for at, w in content.weights.items() if w}
     bits = [at for at, cell in read.items() if isinstance(cell, BitCell)]
@@ -68,7 +69,7 @@ def recognise(
         raise VoidError(f"{h.where} rules out keys by several bits")
     candidates: list[int | None] = [*bits] or [None, *tables, _EVERY]
     for ruling in candidates:  # a predicate of the position can rule out keys too
-        ruled = _ruled(h, content, cells, ruling, atoms, table)
+        ruled = _ruled(h, content, cells, ruling, atoms, table, slack)
         if ruled is not None:
             break
     else:
@@ -108,9 +109,10 @@ def _ruled(
     ruling: int | None,
     atoms: BoundedAtoms,
     table: Vector,
+    off: float,
 ) -> _Ruled | None:
     """With the variable `ruling` (or every position of the word) as bad; None if scores do not rise
-    with the position."""
+    with the position. `off`: what floating point may have lost of `table`."""
     places = np.zeros(h.context)
     own = start = content.constant
     size = abs(content.constant)
@@ -139,13 +141,11 @@ def _ruled(
         penalty, bad, own = start - own, atoms.space.true, start
     places[1:] += float(own)
     places[0] += float(start)
-    # What float64 may have lost of these sums, and of those of `table`.
-    turned = float(np.abs(table).max())
-    slack = (float(size) + turned) * (len(content.weights) + 8) * 2.0**-50
+    slack = lost(float(size), len(content.weights)) + off
     steps = -np.diff(table).max(initial=-inf) + np.diff(places).min(initial=inf)
     gap = float(steps) - slack if h.context > 1 else 0.0
     if gap <= 0:
         return None
     spread = float(np.ptp(table)) + float(np.ptp(places)) + slack
     clear = float(penalty) - spread if ruling is not None else inf
-    return _Ruled(bad, gap, clear, np.abs(places) + turned)
+    return _Ruled(bad, gap, clear, np.abs(places) + float(np.abs(table).max()))

@@ -40,7 +40,7 @@ def recognise(
 ) -> tuple[PreviousHead, list[Cell]]:
     pairs = h.pairs(cells)
     table = h.turning(pairs, "distance", cells)
-    slack = float(np.abs(table).max()) * (len(pairs) + 8) * 2.0**-50  # of float64's sums
+    slack = h.lost_turning(pairs, cells)
     gap = float((table[1] - np.delete(table, 1)).min()) - slack
     if gap <= 0:
         raise VoidError(f"{h.where} has scores that do not single out the position before")

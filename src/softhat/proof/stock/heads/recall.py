@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.proof.scores import power_of_two
+from softhat.numbers.rationals import power_of_two
 from softhat.proof.stock.bounded import BoundedAtoms
 from softhat.proof.stock.kind import (
     Gaps,
@@ -33,7 +33,7 @@ from softhat.proof.stock.kind import (
 )
 from softhat.proof.stock.pair_scores import PairScores
 from softhat.proof.stock.rotary import TurnedScores
-from softhat.proof.stock.storage import SECOND, U, need
+from softhat.proof.stock.storage import SECOND, U, lost, need
 from softhat.proof.stock.variables import (
     BitCell,
     Cell,
@@ -252,13 +252,13 @@ def read_recall(
         conflicts.append(_Conflict(at, query, key, -u * v / root))
     partners = _partners(conflicts, atoms, where)
     bad, penalty, places = _places(context, total, cells, atoms, where)
-    lost = min([c.penalty for c in conflicts] + ([penalty] if penalty else []))
+    ruled_out = min([c.penalty for c in conflicts] + ([penalty] if penalty else []))
     size = sum(map(abs, total.values()), Fraction(0))
     # What floating point may have lost of sums that are exact up to here.
-    slack = float(size) * (len(total) + 4) * 2.0**-52
+    slack = lost(float(size), len(total))
     gap = float(np.diff(places[1:]).min(initial=float(2 * size))) - slack
     above = float(places[1:].min()) - float(places[0])
-    below = float(places[0]) - float(places[1:].max()) + float(lost)
+    below = float(places[0]) - float(places[1:].max()) + float(ruled_out)
     clear = min(above, below) - slack
     if gap <= 0:
         raise VoidError(f"{where} has scores that do not rise with the position")

@@ -122,9 +122,7 @@ def _turns(h: HeadForms, cells: list[Cell]) -> tuple[int, ShiftHead]:
     """What turns on the word's own positions, against a score of `<bos>`."""
     pairs = h.pairs(cells)
     word, bos = (h.turning(pairs, role, cells) for role in ("word", "bos"))
-    # No score of a row is larger than |q||k|, however it turns; its sums are float64's.
-    extents = [abs(p.query) * abs(h.constant_key(p, cells)) / h.root * h.context for p in pairs]
-    slack = sum(extents) * (len(pairs) + 8) * 2.0**-50
+    slack = h.lost_turning(pairs, cells)
     distance, gap = distance_of_turns(word, bos, slack, h.where)
     sizes = np.maximum(np.abs(word), np.abs(bos))
     return distance, ShiftHead(
