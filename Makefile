@@ -52,7 +52,7 @@ guide: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 proofs:
-	@$(MAKE) --no-print-directory -C proofs
+	@$(MAKE) --no-print-directory -C proofs -f Makefile
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

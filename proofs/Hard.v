@@ -140,11 +140,12 @@ Proof.
   intros C U n w q Hw Hr k x Ex i Hi. apply (hard_sign m n w q U k i _ Hi). intros P HP.
   exact (makes_right outs ins p m e C n P w q (cold_from_one m n U P HP) Hw Hr k x Ex i Hi).
 Qed.
-Theorem makes_hard_always : makes outs ins p m e && forallb (always ins p N) p = true ->
+Theorem makes_hard_always : makes outs ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   uniform m = true -> forall n w q, over_alphabet m w n -> (N.of_nat n <= N)%N -> hard_bits n w q.
 Proof.
   intros C U n w q Hw Hn. apply andb_true_iff in C as [C A]. apply (makes_hard C U n w q Hw).
-  apply (always_readable ins p N m n w q); [|exact Hn|exact A].
+  apply (always_readable (program_symbols m) ins p N m n w q);
+    [|exact Hn|exact (symbol_small m ins n w q Hw)|exact A].
   unfold makes in C. rewrite !andb_true_iff in C. apply C.
 Qed.
 Theorem makes_hard_fitting : makes outs ins p m e = true -> uniform m = true ->
@@ -164,12 +165,13 @@ Proof.
       k x i Ex Hi).
 Qed.
 Theorem numbers_hard_always :
-  makes_numbers outs nums most ins p m e && forallb (always ins p N) p = true ->
+  makes_numbers outs nums most ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   uniform m = true -> forall n w q, over_alphabet m w n -> (N.of_nat n <= N)%N ->
   hard_bits n w q /\ hard_numbers n w q.
 Proof.
   intros C U n w q Hw Hn. apply andb_true_iff in C as [C A]. apply (numbers_hard C U n w q Hw).
-  apply (always_readable ins p N m n w q); [|exact Hn|exact A].
+  apply (always_readable (program_symbols m) ins p N m n w q);
+    [|exact Hn|exact (symbol_small m ins n w q Hw)|exact A].
   unfold makes_numbers, makes in C. rewrite !andb_true_iff in C. apply C.
 Qed.
 Theorem numbers_hard_fitting : makes_numbers outs nums most ins p m e = true -> uniform m = true ->

@@ -24,6 +24,15 @@ Record evidence := Evidence {
 (* Propositions are inputs of the program, symbols are its tokens. *)
 Definition program_symbols (m : model) : nat := if propositional m then 1 else symbols m.
 
+Lemma symbol_small m ins n w q : over_alphabet m w n ->
+  forall j, 1 <= j <= n -> symbol (program_word m ins n w q) j < program_symbols m.
+Proof.
+  intros Hw j Hj. unfold program_symbols. cbn [symbol program_word].
+  destruct (propositional m) eqn:Pr.
+  - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
+  - apply (symbol_at_spec m n w Hw j Pr Hj).
+Qed.
+
 Definition claim_of (m : model) (ev : evidence) : claim :=
   Claim (signals ev) (program_symbols m) (scales m) (ends m) (start ev)
     (plans ev) (results ev) (layers m) (readouts m).
@@ -87,11 +96,7 @@ Proof.
   assert (Hv' : computes n pw v (signals ev)).
   { intros s g E. apply (Hv s g). unfold whole. rewrite nth_error_app1; [exact E|].
     apply nth_error_Some. congruence. }
-  assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
-    destruct (propositional m) eqn:Pr.
-    - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
-    - apply (symbol_at_spec m n w Hw j Pr Hj). }
+  pose proof (symbol_small m (inputs ev) n w q Hw) as Hsym. fold pw in Hsym.
   assert (Hgiven : forall k x j, nth_error (inputs ev) k = Some x -> 1 <= j <= n ->
     given pw j k = Surface.known n w q x j).
   { intros d y j Ed Hj. cbn [given pw program_word]. rewrite Ed. reflexivity. }

@@ -41,7 +41,7 @@ Proof. exact (certified_hard fs m ev). Qed.
     where it can be seen that the positions which a head reads agree; elsewhere on the words on
     which they do. *)
 Theorem program_model outs ins p m e N :
-  makes outs ins p m e && forallb (always ins p N) p = true ->
+  makes outs ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
   (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
@@ -58,7 +58,8 @@ Proof. exact (makes_fitting outs ins p m e). Qed.
 (** An output that is a number is this number, a weighted sum of means, counts and bits
     (Numbers.v), but for an error that is 0 where no head selects. *)
 Theorem program_model_numbers outs nums most ins p m e N :
-  makes_numbers outs nums most ins p m e && forallb (always ins p N) p = true ->
+  makes_numbers outs nums most ins p m e
+  && forallb (always (program_symbols m) ins p N) p = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   forall k x, nth_error nums k = Some x -> forall i, 1 <= i <= n ->
   (Rabs (logit m n P w q (length outs + k) i - number_value p n (meaning ins p m n w q) x i)

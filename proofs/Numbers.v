@@ -242,11 +242,7 @@ Proof.
       lia).
     rewrite firstn_length. replace (length outs + k - _) with k by lia. exact S. }
   destruct Ho as (o' & No' & Same). set (pw := program_word m ins n w q).
-  assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
-    destruct (propositional m) eqn:Pr.
-    - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
-    - apply (symbol_at_spec m n w Hw j Pr Hj). }
+  pose proof (symbol_small m ins n w q Hw) as Hsym. fold pw in Hsym.
   pose proof (cold_pos m n P Hs) as HP.
   pose proof (values_compute n pw p Or) as V.
   unfold logit. rewrite (nth_error_nth _ _ _ No'), <- (decide_same _ _ _ Same).
@@ -276,13 +272,14 @@ Definition outputs_right (outs : list literal) (nums : list number) (most : Q) (
      <= Q2R most)%R).
 
 Theorem numbers_always outs nums most ins p m e N :
-  makes_numbers outs nums most ins p m e && forallb (always ins p N) p = true ->
+  makes_numbers outs nums most ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   outputs_right outs nums most ins p m n P w q.
 Proof.
   intros C n P w q Hs%scale_cold Hw Hn. apply andb_true_iff in C as [C A].
   assert (R : readable n (meaning ins p m n w q) p).
-  { apply (always_readable ins p N m n w q); [|exact Hn|exact A].
+  { apply (always_readable (program_symbols m) ins p N m n w q);
+      [|exact Hn|exact (symbol_small m ins n w q Hw)|exact A].
     unfold makes_numbers, makes in C. rewrite !andb_true_iff in C. apply C. }
   split; intros k x Ex i Hi;
     [apply (bits_right outs nums most ins p m e C)|apply (numbers_right outs nums most ins p m e

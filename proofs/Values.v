@@ -1,10 +1,11 @@
 (** Programs with heads that select, tables and decoded counts: RASP programs and automata in
     logarithmic depth. A model that passes computes its attention program, up to the length that the
-    program is made for, on every word on which the positions that a head reads agree. *)
+    program is made for, on every word on which the positions that a head reads agree. Whether they
+    do on every word is seen from the program (`always`), as far as that can be seen. *)
 From Coq Require Import Reals Lra Lia Arith NArith ZArith QArith List Bool.
 From Softhat Require Import Sums Gates Masks Formula Program Lowering Lowered Correct Compare
   Surface
-  Evaluated Matching Model Kernel.
+  Evaluated Matching Ranked Model Kernel.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope nat_scope.
@@ -57,11 +58,7 @@ Proof.
   rewrite <- El, nth_error_map in Ex.
   destruct (nth_error (results_of e) k) as [r|] eqn:Er; [|discriminate]. injection Ex as <-.
   set (pw := program_word m ins n w q).
-  assert (Hsym : forall j, 1 <= j <= n -> symbol pw j < program_symbols m).
-  { intros j Hj. unfold program_symbols. cbn [symbol pw program_word].
-    destruct (propositional m) eqn:Pr.
-    - unfold symbol_at. rewrite Pr. destruct (find _ _); lia.
-    - apply (symbol_at_spec m n w Hw j Pr Hj). }
+  pose proof (symbol_small m ins n w q Hw) as Hsym. fold pw in Hsym.
   assert (Eo : exists o, nth_error (readouts m) k = Some o).
   { pose proof (checked_readouts _ Ch) as L. cbn in L.
     destruct (nth_error (readouts m) k) as [o|] eqn:E; [eauto|]. apply nth_error_None in E.
@@ -77,7 +74,7 @@ Qed.
 (** * What a program can be seen to get, on every word up to N *)
 
 Section Always.
-Variables (ins : list input) (p : program) (top : N).
+Variables (alphabet : nat) (ins : list input) (p : program) (top : N).
 
 (* two literals that never hold together *)
 Definition clash (a b : literal) : bool :=
@@ -94,7 +91,9 @@ Definition clash (a b : literal) : bool :=
   end.
 Definition rows_clash (r r' : list literal) : bool := existsb (fun a => existsb (clash a) r') r.
 Definition pairs_clash (a b : literal * literal) : bool :=
-  clash (fst a) (fst b) || clash (snd a) (snd b).
+  if clash (fst a) (fst b) then true else if clash (snd a) (snd b) then true
+  else if never_both p alphabet (fst a) (fst b) then true
+  else never_both p alphabet (snd a) (snd b).
 Fixpoint all_apart {A} (f : A -> A -> bool) (l : list A) : bool :=
   match l with [] => true | a :: l => forallb (f a) l && all_apart f l end.
 
@@ -157,7 +156,8 @@ Definition always (g : signal) : bool :=
   match g with
   | Table rows => all_apart rows_clash rows
   | Match ps _ _ M => N.leb top M && all_apart pairs_clash ps && one_key ps
-  | Program.At ds _ _ M => N.leb top M && own_code ds
+  | Program.At ds _ _ M =>
+      N.leb top M && (if own_code ds then true else own_rank p alphabet (N.to_nat top) ds)
   | Width ps _ M => N.leb top M && all_apart pairs_clash ps
   | Blend ps _ mk M => N.leb top M && all_apart pairs_clash ps && picks_itself ps mk
   | _ => true
@@ -179,6 +179,7 @@ Qed.
 Variables (m : model) (n : nat) (w : nat -> nat -> bool) (q : nat -> nat -> nat -> bool).
 Hypothesis Or : ordered p = true.
 Hypothesis Hn : (N.of_nat n <= top)%N.
+Hypothesis Hw : forall j, 1 <= j <= n -> symbol (program_word m ins n w q) j < alphabet.
 Notation v := (meaning ins p m n w q).
 Let Hv : computes n (program_word m ins n w q) v p := values_compute n _ p Or.
 
@@ -205,9 +206,13 @@ Proof.
   intros Hi Hj A. apply forallb_forall. intros j I. apply Nat.leb_le.
   apply (apart_once pairs_clash); [|exact A].
   intros a b C Pa. unfold Program.paired in *. apply andb_true_iff in Pa as [Q K].
-  unfold pairs_clash in C. apply orb_true_iff in C as [C|C].
-  - rewrite (clash_sound _ _ i Hi C Q). reflexivity.
-  - rewrite (clash_sound _ _ j (Hj j I) C K). apply andb_false_r.
+  pose proof (never_both_sound p alphabet n _ v Hv Hw) as Never. unfold pairs_clash in C.
+  destruct (clash (fst a) (fst b)) eqn:C1; [rewrite (clash_sound _ _ i Hi C1 Q); reflexivity|].
+  destruct (clash (snd a) (snd b)) eqn:C2;
+    [rewrite (clash_sound _ _ j (Hj j I) C2 K); apply andb_false_r|].
+  destruct (never_both p alphabet (fst a) (fst b)) eqn:C3.
+  - rewrite (Never _ _ i Hi C3 Q). reflexivity.
+  - rewrite (Never _ _ j (Hj j I) C K). apply andb_false_r.
 Qed.
 
 (* at most one position is chosen *)
@@ -319,7 +324,9 @@ Proof.
     apply (single_one k0); auto.
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply one_agrees. intros j k Ij Ik Cj Ck.
-    apply visible_inside in Ij, Ik. apply (own_code_one ds i); assumption.
+    apply visible_inside in Ij, Ik.
+    destruct (own_code ds) eqn:Oc; [apply (own_code_one ds i); assumption|].
+    apply (own_rank_one p alphabet n _ v Hv Hw (N.to_nat top) ds i); (assumption || lia).
   - apply andb_true_iff in F as [F1 F2]. apply N.leb_le in F1. rewrite andb_true_iff.
     split; [apply N.leb_le; lia|]. apply pairs_once; [exact Hi|apply visible_inside|exact F2].
   - rewrite !andb_true_iff in F. destruct F as [[F1 F2] F3]. apply N.leb_le in F1.
@@ -337,7 +344,8 @@ Qed.
 End Always.
 
 (* A model that passes computes its program on every word of up to N symbols. *)
-Theorem makes_always outs ins p m e N : makes outs ins p m e && forallb (always ins p N) p = true ->
+Theorem makes_always outs ins p m e N :
+  makes outs ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   forall n P w q, scale_ok m n P -> over_alphabet m w n -> (N.of_nat n <= N)%N ->
   forall k x, nth_error outs k = Some x -> forall i, 1 <= i <= n ->
   (if truth ins p m n w q x i then 1 / 4 <= logit m n P w q k i
@@ -345,7 +353,8 @@ Theorem makes_always outs ins p m e N : makes outs ins p m e && forallb (always 
 Proof.
   intros C n P w q Hs Hw Hn. apply andb_true_iff in C as [C A].
   apply (makes_right outs ins p m e C n P w q (scale_cold m n P Hs) Hw).
-  apply (always_readable ins p N m n w q); [|exact Hn|exact A].
+  apply (always_readable (program_symbols m) ins p N m n w q);
+    [|exact Hn|exact (symbol_small m ins n w q Hw)|exact A].
   unfold makes in C. rewrite !andb_true_iff in C. apply C.
 Qed.
 

@@ -3,24 +3,27 @@
 Four looks, each of which must be clean; `make` takes the first two before Coq runs, too:
 
 1. The project file is `-R . Softhat` and the list of all sources, nothing else: no flag of coqc.
+   Beside them stand only files that this folder is known to have.
 2. The sources have no command but those of `COMMANDS`: none that takes something for granted,
    leaves a theorem unproved, sets an option, loads a plugin or writes a file. What a theorem
-   assumes stands in its statement or in its section. No sign, number or coercion gets another
-   meaning: statements mean what they say.
-3. The compiled files were compiled from these sources, by the digests that coqc leaves.
+   assumes stands in its statement or in its section. No sign, number, coercion or well-known name
+   gets another meaning: statements mean what they say.
+3. The compiled files were compiled here, from these sources. A build records each of them in the
+   user's cache, outside this folder (`records`), and makes anew what has no record: nobody can send
+   a compiled file along that does not come from the source beside it.
 4. `coqchk`, a checker of its own, reads the compiled files and checks every proof again. What it
    says they rest on, by full names, must be the four axioms below, and nothing may rely on a check
    that was switched off. This look decides: it does not read the sources at all.
 
-The third look trusts the digests: whoever is given compiled files runs `make clean` first.
-
-`audit.py --sources` is the first two looks. `audit.py --whole` makes coqchk check Coq's own library
-and Flocq too (a minute more). Needs Python 3 and Coq only.
+`audit.py --sources` is the first two looks; `--forget` removes compiled files without a record, and
+`--record` records those that are there. `audit.py --whole` makes coqchk check Coq's own library and
+Flocq too (a minute more). Needs Python 3 and Coq only.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -72,6 +75,29 @@ _ARGUMENTS = re.compile(r"Arguments\s+\w+\s*:\s*clear\s+implicits")
 _NOTATION = re.compile(r'Notation\s+"([^"]*)"')
 SIGNS = {"<-", ";;"}
 """What a notation may use. Readers take all other signs for what they are elsewhere."""
+NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        """True False not and or iff eq ex all nat bool list option prod true false O S Some None
+        pair fst snd nil cons length app R Q Z N INR IZR Q2R Rle Rlt Rge Rgt Rabs Rplus Rmult Rminus
+        Rdiv Rinv Ropp Rmax Rmin pow exp ln le lt ge gt nth nth_error rev firstn skipn flat_map map
+        filter seq repeat In Forall existsb forallb andb orb negb xorb fold_left fold_right Qle Qlt
+        Qeq Nat Coq""",
+    )
+)
+"""Names of Coq's library in statements that people read: no source may declare one of them."""
+_DECLARED = re.compile(r"\w+\s+(?:Scheme\s+)?(\w+)")
+_MEMBER = re.compile(r"(?::=\s*|[{;|]\s*|\bwith\s+)(\w+)")
+"""What a Record or an Inductive declares besides itself."""
+_BESIDE = re.compile(r"\bwith\s+(\w+)\s*\(\s*\w+(?:\s+\w+)*\s*:")
+"""What a Fixpoint declares besides itself."""
+_FILES = re.compile(
+    r"_CoqProject|Makefile|README\.md|audit\.py|locked\.py|\w+\.(?:v|vo|vos|vok|glob)|\.\w+\.aux"
+    r"|\.[ln][ir]a\.cache|CoqMakefile(?:\.conf)?|\.CoqMakefile\.d"
+)
+"""All that may stand in this folder: sources, and what a build leaves."""
+_BUILD = ("CoqMakefile", "CoqMakefile.conf", ".CoqMakefile.d")
+"""How the build goes on: made anew each time, so that nobody else says it."""
 
 
 def project() -> tuple[list[Path], list[str]]:
@@ -93,20 +119,15 @@ def project() -> tuple[list[Path], list[str]]:
         if path.name not in listed
     ]
     wrong += [
-        f"{path.name}: code that Coq would run, or settings of the build, have no place here"
-        for pattern in ("*.ml*", "*.cm*", "CoqMakefile.local*", "*.so", "coqrc*")
-        for path in sorted(HERE.glob(pattern))
+        f"{path.name} has no place here, where only sources stand and what a build leaves of them"
+        for path in sorted(HERE.iterdir())
+        if not _FILES.fullmatch(path.name) or not path.is_file() or path.is_symlink()
     ]
     # coqchk believes what a dependency's compiled file says: each is built here, from a source.
     wrong += [
-        f"{path.relative_to(HERE)} is compiled from no source that is listed"
-        for path in sorted(HERE.rglob("*.vo"))
-        if path.parent != HERE or f"{path.stem}.v" not in listed
-    ]
-    wrong += [
-        f"{path.relative_to(HERE)} stands in a folder of its own, where nothing is looked at"
-        for path in sorted(HERE.rglob("*.v"))
-        if path.parent != HERE
+        f"{path.name} is compiled from no source that is listed"
+        for path in sorted(HERE.glob("*.vo"))
+        if f"{path.stem}.v" not in listed
     ]
     return [HERE / line for line in listed if (HERE / line).is_file()], wrong
 
@@ -177,6 +198,8 @@ def suspects(path: Path) -> Iterator[str]:
             yield from _changed_signs(quoted[start : sentence.end()], place(start))
         elif re.search(r'\bwhere\s*"', quoted[start : sentence.end()]):
             yield f"{place(start)}: a notation in the definition of what it stands for"
+        for name in sorted(NAMES & _declared(command, said)):
+            yield f"{place(start)}: {name} is a name of Coq's library"
         if command in ("Section", "Module"):
             open_now.append(command)
         elif command == "End" and open_now:
@@ -194,15 +217,55 @@ def _changed_signs(notation: str, where: str) -> Iterator[str]:
         yield f"{where}: a notation gives {' '.join(changed)} another meaning"
 
 
-def stale(sources: list[Path]) -> list[str]:
-    """Sources that the compiled files are not compiled from."""
-    wrong = []
-    for path in sources:
-        said = path.with_suffix(".glob")
-        digest = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-        if not said.is_file() or said.read_text().partition("\n")[0] != f"DIGEST {digest}":
-            wrong.append(f"{path.name} is not what {path.stem}.vo was compiled from: make clean")
-    return wrong
+def _declared(command: str, said: str) -> set[str]:
+    """The names that a command declares."""
+    if command in ("Proof", "From", "Import", "Ltac") or command in _ASSUMING:
+        return set()
+    own = _DECLARED.match(said.removeprefix("Local").lstrip())
+    names = set(own.groups()) if own else set()
+    match command:
+        case "Inductive" | "Record":
+            names |= set(_MEMBER.findall(said))
+        case "Fixpoint":
+            names |= set(_BESIDE.findall(said))
+    return names
+
+
+def records() -> Path:
+    """The folder in which this user's builds say what they have compiled from what."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "softhat" / "proofs"
+
+
+def _record(source: Path) -> Path:
+    """The record of a source and its compiled file, by the contents of both."""
+    contents = (source.read_bytes(), source.with_suffix(".vo").read_bytes())
+    both = "".join(hashlib.sha256(content).hexdigest() for content in contents)
+    return records() / hashlib.sha256(both.encode()).hexdigest()
+
+
+def strangers(sources: list[Path]) -> list[Path]:
+    """Sources with a compiled file that no build of this user has compiled from them."""
+    compiled = (path for path in sources if path.with_suffix(".vo").is_file())
+    return [path for path in compiled if not _record(path).is_file()]
+
+
+def forget(sources: list[Path]) -> None:
+    """Remove what was not built here, and how it would be built."""
+    for name in _BUILD:
+        (HERE / name).unlink(missing_ok=True)
+    for path in strangers(sources):
+        path.with_suffix(".vo").unlink()
+
+
+def record(sources: list[Path]) -> None:
+    """Say of each compiled file that it was compiled from its source. Where nothing can be said
+    the next build compiles it again."""
+    try:
+        records().mkdir(parents=True, exist_ok=True)
+        for path in strangers(sources):
+            _record(path).touch()
+    except OSError as error:
+        print(f"proofs: compiled files cannot be recorded: {error}", file=sys.stderr)
 
 
 def recheck(sources: list[Path], whole: bool) -> tuple[set[str], list[str]]:
@@ -245,12 +308,18 @@ def _refuse(wrong: list[str]) -> None:
 
 def main(arguments: list[str]) -> None:
     sources, wrong = project()
+    if "--forget" in arguments:
+        forget(sources)
+        return
+    if "--record" in arguments:
+        record(sources)
+        return
     for path in sources:
         wrong += suspects(path)
     if "--sources" in arguments:
         _refuse(wrong)
         return
-    _refuse(wrong + stale(sources))
+    _refuse(wrong + [f"{path.name} was not compiled here: make" for path in strangers(sources)])
     axioms, wrong = recheck(sources, "--whole" in arguments)
     _refuse(wrong)
     theorems = sum(len(_STATEMENT.findall(without_comments(p.read_text()))) for p in sources)

@@ -6,6 +6,7 @@ project file. `make` must fail on all of them, and pass on an honest one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -183,6 +184,60 @@ PLANTS = {
     "a proof for native_compute": Plant(
         f"{NO}\nProof. native_cast_no_check (eq_refl 0). Qed.\n"
     ),
+    "an attribute over two lines": Plant(f"#[ bypass_check ( guard\n) ]\n{LOOP}\n"),
+    "a local attribute": Plant(f"#[local] Unset Guard Checking.\n{LOOP}\n"),
+    "Local Unset": Plant(f"Local Unset Positivity Checking.\n{BAD}\n"),
+    "Global Unset": Plant(f"Global Unset Universe Checking.\n{PARADOX}\n"),
+    "an option behind a comment": Plant(f"(**) Unset Guard Checking. (* *)\n{LOOP}\n"),
+    "an option between two strings that look like comments": Plant(
+        f'{STRINGS}\nDefinition a := """(*"%string. Unset Guard Checking.\n{LOOP}\n'
+        'Definition b := "*)"""%string.\n'
+    ),
+    "False that is true": Plant(
+        "Inductive False := Fine.\nTheorem no : False.\nProof. exact Fine. Qed.\n"
+    ),
+    "False that is true, as another inductive's companion": Plant(
+        "Inductive good := Good with False := Fine.\n"
+        "Theorem no : False.\nProof. exact Fine. Qed.\n"
+    ),
+    "an absolute value of one's own": Plant(
+        f"From Coq Require Import Reals.\nDefinition Rabs (x : R) := 0%R.\n{HONEST}"
+    ),
+    "a field with a known name": Plant(f"Record word := Word {{ length : nat }}.\n{HONEST}"),
+    "a constructor with a known name": Plant(f"Inductive two := S | T.\n{HONEST}"),
+    "a name without quotes with a known name": Plant(f"Notation le := ge.\n{HONEST}"),
+    "floats of the processor": Plant(f"From Coq Require Import PrimFloat.\n{HONEST}"
+        "Definition one := PrimFloat.add 0%float 1%float.\n"),
+    "arrays of the processor": Plant(f"From Coq Require Import PArray.\n{HONEST}"
+        "Definition one := PArray.make 1%uint63 0.\n"),
+    "an axiom of the library for whatever is admitted": Plant(
+        f"From Coq Require Import Compat.AdmitAxiom.\n{NO}\nProof. exact proof_admitted. Qed.\n"
+    ),
+    "another language of tactics": Plant(f"From Ltac2 Require Import Ltac2.\n{HONEST}"),
+    "a canonical structure": Plant(
+        "Record holds := Holds { it : nat }.\nCanonical one := Holds 1.\n" + HONEST
+    ),
+    "a notation for tactics": Plant(f'Tactic Notation "done" := idtac.\n{HONEST}'),
+    "a flag to skip proofs": Plant(HONEST, "-R . Softhat\n-arg -vos\nPlanted.v\n"),
+    "a flag to run proofs natively": Plant(
+        HONEST, "-R . Softhat\n-arg \"-native-compiler yes\"\nPlanted.v\n"
+    ),
+    "a setting of the project file": Plant(
+        PARADOX, "-R . Softhat\nCOQEXTRAFLAGS = -type-in-type\nPlanted.v\n"
+    ),
+    "flags of another name from the environment": Plant(
+        PARADOX, environment=("OTHERFLAGS=-type-in-type", "COQFLAGS=-type-in-type")
+    ),
+    "flags for make from the environment": Plant(
+        PARADOX, environment=("MAKEFLAGS=COQEXTRAFLAGS=-type-in-type",)
+    ),
+    "a module of Python beside the audit": Plant(
+        f"{NO}\nAdmitted.\n", others=(("re.py", "import sys\nsys.exit(0)\n"),)
+    ),
+    "another makefile": Plant(HONEST, others=(("GNUmakefile", "all:\n\ttrue\n"),)),
+    "rules among the dependencies": Plant(
+        f"{NO}\nAdmitted.\n", others=((".CoqMakefile.d", "all: ;\n\ttouch Planted.vo\n"),)
+    ),
     "Load": Plant("Load other.\n", others=(("other.v.txt", f"{NO}\nAdmitted.\n"),)),
 }  # fmt: skip
 
@@ -199,7 +254,7 @@ def _planted(plant: Plant, folder: Path) -> None:
 
 def _made(plant: Plant, folder: Path) -> subprocess.CompletedProcess[str]:
     _planted(plant, folder)
-    command = ["env", *plant.environment, "make", "-C", str(folder)]
+    command = ["env", *plant.environment, "make", "-C", str(folder), "-f", "Makefile"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -247,18 +302,34 @@ def test_the_page_of_claims_hides_nothing() -> None:
     assert "ltac:" not in text
 
 
-def test_compiled_from_another_source(tmp_path: Path) -> None:
-    """coqchk reads no source: a compiled file that looks newer would speak for any."""
+@pytest.mark.parametrize("forge", [False, True], ids=["older source", "forged digest"])
+def test_compiled_from_another_source(forge: bool, tmp_path: Path) -> None:
+    """coqchk reads no source: a compiled file that looks newer would speak for any. It is made
+    anew, whatever digests stand beside it."""
     needs_coq()
     assert _made(Plant(HONEST), tmp_path).returncode == 0
-    other = tmp_path / "Planted.v"
+    other, digests = tmp_path / "Planted.v", tmp_path / "Planted.glob"
     other.write_text(f"{NO}\nProof. reflexivity. Qed.\n")
     os.utime(other, (0, 0))
+    if forge:
+        digest = hashlib.md5(other.read_bytes(), usedforsecurity=False).hexdigest()
+        digests.write_text(f"DIGEST {digest}\n" + digests.read_text().partition("\n")[2])
     done = subprocess.run(
         ["make", "-C", str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert "Planted.v is not what Planted.vo was compiled from" in done.stderr
+    assert "COQC Planted.v" in done.stdout
+
+
+def test_a_compiled_file_from_elsewhere_is_made_anew(tmp_path: Path) -> None:
+    """Only what this user's builds have compiled from these very sources is used again."""
+    needs_coq()
+    folder, theirs = tmp_path / "here", Plant(HONEST, environment=(f"XDG_CACHE_HOME={tmp_path}",))
+    folder.mkdir()
+    assert "COQC Planted.v" in _made(theirs, folder).stdout
+    assert "COQC Planted.v" in _made(Plant(HONEST), folder).stdout
+    again = subprocess.run(["make", "-C", str(folder)], capture_output=True, text=True, check=True)
+    assert "COQC Planted.v" not in again.stdout
 
 
 LIBRARY_SEEN = "From Coq Require Import Arith.\nTheorem yes : 0 = 0.\nProof. reflexivity. Qed.\n"

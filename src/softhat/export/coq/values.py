@@ -28,6 +28,7 @@ from softhat.export.coq.programs import (
     result_texts,
     signal_text,
 )
+from softhat.export.coq.ranks import never_both, own_rank
 from softhat.export.coq.syntax import call, comment, lines, preamble, rational, sequence
 from softhat.export.coq.theorem import names_text
 from softhat.export.coq.weights import model_text
@@ -36,7 +37,7 @@ from softhat.program.gates import Table
 from softhat.program.heads import At, Match, MatchMean, Selector, Width
 from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, TokenIn
 from softhat.program.literals import Literal
-from softhat.program.signals import Number, Program
+from softhat.program.signals import Number, Program, Signal
 from softhat.transformer.lowering.heads.match import sharp
 
 _T = TypeVar("_T")
@@ -44,10 +45,10 @@ _READ = """. To understand it read `Program.v` (what attention programs
     mean), `Values.v`, `Model.v` (what a model computes), and `Numbers.v` for outputs that are
     numbers; `found` need not be read, for wrong evidence proves nothing. *)
 From Coq Require Import Reals Qreals QArith ZArith NArith List.
-From Softhat Require Import Formula Surface Program Lowering Model Values Numbers.
+From Softhat Require Import Formula Surface Program Lowering Model Kernel Values Numbers.
 """
 _ALWAYS = """Lemma checks : makes outputs inputs program weights found
-  && forallb (always inputs program longest) program = true.
+  && forallb (always (program_symbols weights) inputs program longest) program = true.
 Proof. vm_compute. reflexivity. Qed.
 
 {checks}Theorem right : forall {variables},
@@ -140,7 +141,9 @@ def _numbers_text(program: Program, plan: Planned) -> str:
 
 def _numbers_conclusion(always: bool, attends: Attending) -> str:
     if always:
-        and_always = "\n  && forallb (always inputs program longest) program"
+        and_always = (
+            "\n  && forallb (always (program_symbols weights) inputs program longest) program"
+        )
         words, theorem = (
             "(N.of_nat n <= longest)%N",
             f"numbers{attends.mark}_always _ _ _ _ _ _ _ _",
@@ -206,7 +209,7 @@ def always_fits(program: Program, longest: int) -> bool:
     return all(_fits(signal, program, longest) for signal in program.signals)
 
 
-def _fits(signal: object, program: Program, longest: int) -> bool:
+def _fits(signal: Signal, program: Program, longest: int) -> bool:
     match signal:
         case Table(terms):
             return _apart(terms, lambda a, b: any(_clash(x, y, program) for x in a for y in b))
@@ -216,8 +219,9 @@ def _fits(signal: object, program: Program, longest: int) -> bool:
             return _once(selector, program, longest)
         case MatchMean(selector, _):
             return _once(selector, program, longest) and _picks_itself(selector)
-        case At(_, keys, _, _, made_for):
-            return longest <= made_for and _own_code(keys, program, longest)
+        case At(keys=keys, longest=made_for):
+            own = _own_code(keys, program, longest) or own_rank(signal, program, longest)
+            return longest <= made_for and own
     return True
 
 
@@ -241,7 +245,10 @@ def _once(selector: Selector, program: Program, longest: int) -> bool:
     """No two pairs match at once."""
     pairs = [(selector.queries[q], selector.keys[k]) for q, k in selector.table]
     return longest <= selector.longest and _apart(
-        pairs, lambda a, b: any(_clash(x, y, program) for x, y in zip(a, b, strict=True))
+        pairs,
+        lambda a, b: any(
+            _clash(x, y, program) or never_both(x, y, program) for x, y in zip(a, b, strict=True)
+        ),
     )
 
 
