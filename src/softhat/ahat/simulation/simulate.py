@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from softhat.ahat.model import AHAT, check_ahat
 from softhat.ahat.simulation.certificate import certify
 from softhat.ahat.simulation.every_length import (
     SHARES,
-    EveryLength,
     certify_laws,
     every_length,
     reaches,
@@ -52,6 +52,34 @@ def simulate(
     can be certified; on Ctrl-C with a `max_length`, Interrupted, whose `kept` is a simulation of
     what was proved: with the constants to the length that was reached, or else with laws.
     """
+    _check_options(model, max_length, epsilon, dtype)
+    options = SimulationOptions(epsilon, snap, dtype, progress)
+    with in_range(model, epsilon):
+        if max_length is None:
+            return _by_laws(model, options)
+        try:
+            return _by_constants(model, max_length, options)
+        except NoTemperatureError as no_constant:
+            return _by_laws(model, options, otherwise=no_constant)
+        except Interrupted:
+            raise
+        except KeyboardInterrupt as early:
+            raise Interrupted(_by_laws(model, options, otherwise=early)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """How near values shall be (None: on the right side), and in which arithmetic."""
+
+    epsilon: float | None
+    snap: bool
+    dtype: str | None
+    progress: Callable[[str], None] | None
+
+
+def _check_options(
+    model: AHAT, max_length: int | None, epsilon: float | None, dtype: str | None
+) -> None:
     check_ahat(model)
     if max_length is not None:
         whole_number("max_length", max_length, least=1)
@@ -66,74 +94,49 @@ def simulate(
         raise SofthatError(
             f"the position tables end at length {longest}: max_length cannot be {max_length}"
         )
-    with in_range(model, epsilon):
-        if max_length is None:
-            return _at_every_length(every_length(model, epsilon, snap, dtype))
-        try:
-            return _to_a_length(model, max_length, epsilon, snap, progress, dtype)
-        except NoTemperatureError:
-            try:
-                return _at_every_length(every_length(model, epsilon, snap, dtype))
-            except SofthatError:
-                pass  # why no constant does says more than why no law does
-            raise
-        except Interrupted:
-            raise
-        except KeyboardInterrupt:
-            try:
-                by_laws = _at_every_length(every_length(model, epsilon, snap, dtype))
-            except SofthatError:
-                raise KeyboardInterrupt from None  # not even laws
-            raise Interrupted(by_laws) from None
 
 
-def _to_a_length(
-    model: AHAT,
-    max_length: int,
-    epsilon: float | None,
-    snap: bool,
-    progress: Callable[[str], None] | None,
-    dtype: str | None,
+def _by_laws(
+    model: AHAT, options: SimulationOptions, otherwise: BaseException | None = None
 ) -> Simulation:
+    """With a law of temperature for each head; where there is none, `otherwise` says more."""
+    try:
+        claim = every_length(model, options.epsilon, options.snap, options.dtype)
+    except SofthatError:
+        if otherwise is None:
+            raise
+        raise otherwise from None
+    certificate, reach = partial(certify_laws, claim), partial(reaches, claim)
+    return Simulation(claim.model, claim.laws, None, certificate, claim.dtype, reaches=reach)
+
+
+def _by_constants(model: AHAT, max_length: int, options: SimulationOptions) -> Simulation:
+    """With a constant temperature for each head, as warm as all words to a length allow."""
     # A mean of many keys is rounded, that of one is not: a format is better off without ties.
-    model = tie_broken(model, max_length, every=dtype is not None)
-    if snap:
+    model = tie_broken(model, max_length, every=options.dtype is not None)
+    if options.snap:
         model = snapped(model, max_length)
     # Reachable sets allow warmer heads, but the checker runs all words of a length or has laws do.
     lengths = Lengths(model, max_length, sets=_runnable(model, max_length))
     try:
-        choice = _choice(lengths, max_length, epsilon, progress, dtype)
+        choice = _choice(lengths, max_length, options)
     except NoTemperatureError:
         if lengths.method(max_length) == "words" or not _runnable(model, max_length):
             raise
         lengths = Lengths(model, max_length, MANY_WORDS)  # slower, but tight
-        choice = _choice(lengths, max_length, epsilon, progress, dtype)
+        choice = _choice(lengths, max_length, options)
     except Interrupted as early:
-        raise Interrupted(_finished(model, lengths, early.kept, epsilon)) from None
-    return _finished(model, lengths, choice, epsilon)
+        choice = early.kept
+        raise Interrupted(_finished(model, lengths, choice, options.epsilon)) from None
+    return _finished(model, lengths, choice, options.epsilon)
 
 
-def _choice(
-    lengths: Lengths,
-    max_length: int,
-    epsilon: float | None,
-    progress: Callable[[str], None] | None,
-    dtype: str | None,
-) -> BetaChoice:
-    target = _decision_margin(lengths, max_length) if epsilon is None else epsilon
-    share = 1 - 1e-6 if dtype is None else float(SHARES[dtype])
-    return choose(lengths, max_length, target * share, progress, epsilon is None)
-
-
-def _at_every_length(claim: EveryLength) -> Simulation:
-    return Simulation(
-        claim.model,
-        claim.laws,
-        None,
-        partial(certify_laws, claim),
-        claim.dtype,
-        reaches=partial(reaches, claim),
-    )
+def _choice(lengths: Lengths, max_length: int, options: SimulationOptions) -> BetaChoice:
+    """β of every head: what rounding needs of ε is left to it."""
+    decide = options.epsilon is None
+    target = _decision_margin(lengths, max_length) if options.epsilon is None else options.epsilon
+    share = 1 - 1e-6 if options.dtype is None else float(SHARES[options.dtype])
+    return choose(lengths, max_length, target * share, options.progress, decide)
 
 
 def _runnable(model: AHAT, n: int) -> bool:
