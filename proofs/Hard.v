@@ -140,7 +140,8 @@ Proof.
   intros C U n w q Hw Hr k x Ex i Hi. apply (hard_sign m n w q U k i _ Hi). intros P HP.
   exact (makes_right outs ins p m e C n P w q (cold_from_one m n U P HP) Hw Hr k x Ex i Hi).
 Qed.
-Theorem makes_hard_always : makes outs ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
+Theorem makes_hard_always :
+  makes outs ins p m e && forallb (always (program_symbols m) ins p N) p = true ->
   uniform m = true -> forall n w q, over_alphabet m w n -> (N.of_nat n <= N)%N -> hard_bits n w q.
 Proof.
   intros C U n w q Hw Hn. apply andb_true_iff in C as [C A]. apply (makes_hard C U n w q Hw).
