@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.ahat.words import all_words
 from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.stock.config import class_of
@@ -220,23 +220,16 @@ def _batches(
         if tried + letters**n > asked["max_words"]:
             break
         tried += letters**n
-        size = max(1, BATCH // (n + 1))
-        rows: list[tuple[int, ...]] = []
-        for row in product(range(letters), repeat=n):
-            rows.append(row)
-            if len(rows) == size:
-                yield "exhaustive", np.array(rows, np.int64)
-                rows = []
-        if rows:
-            yield "exhaustive", np.array(rows, np.int64)
+        for codes in all_words(letters, n, max(1, BATCH // (n + 1))):
+            yield "exhaustive", codes
     rng = np.random.default_rng(asked["seed"])
     for source in ("random", "adversarial"):
-        done, count = 0, asked[source]
-        while done < count:
+        left = asked[source]
+        while left > 0:
             n = longest if source == "adversarial" else int(rng.integers(1, longest + 1))
-            size = min(count - done, max(1, BATCH // (n + 1)), 64)
+            size = min(left, max(1, BATCH // (n + 1)), 64)
             yield source, np.stack([_hostile(rng, letters, n, source) for _ in range(size)])
-            done += size
+            left -= size
 
 
 def _hostile(rng: np.random.Generator, letters: int, n: int, source: str) -> NDArray[np.int64]:

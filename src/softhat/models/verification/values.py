@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.ahat.words import all_words
 from softhat.io.errors import CertificateWarning
 from softhat.numerics.formats import format_of
 
@@ -100,10 +100,9 @@ def _batches(
         if k**n > left:
             break
         left -= k**n
-        whole = [np.array(word) for word in product(range(k), repeat=n)]
-        for start in range(0, len(whole), BATCH):
-            last = start + BATCH >= len(whole)
-            yield n if last else 0, whole[start : start + BATCH]
+        batches = [*all_words(k, n, BATCH)]
+        yield from ((0, [*words]) for words in batches[:-1])
+        yield n, [*batches[-1]]
     dice = np.random.default_rng(seed)
     hostile = [np.full(longest, a) for a in range(min(k, 4))]
     hostile += [np.arange(longest) % k, np.arange(longest) * k // longest]
