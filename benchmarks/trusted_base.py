@@ -20,8 +20,8 @@ CHECKERS = {
     "native, with the linear runtime's bound": ("softhat.proof.check", "softhat.proof.linear"),
     "RASP programs": ("softhat.proof.programs",),
     "PyTorch and ONNX": ("softhat.proof.kernels",),
-    "GPT-2": ("softhat.proof.gpt2.certificate",),
-    "Llama": ("softhat.proof.llama.certificate",),
+    "GPT-2": ("softhat.proof.stock.certificate", "softhat.proof.gpt2.dense_bounds"),
+    "Llama": ("softhat.proof.stock.certificate", "softhat.proof.llama.dense_bounds"),
     "simulations": ("softhat.proof.simulations.check", "softhat.proof.simulations.lengths"),
     "simulations, with lengths in number formats": ("softhat.ahat.simulation.certificate",),
 }

@@ -15,6 +15,7 @@ from softhat.proof.stock.activations import ACTIVATIONS
 from softhat.proof.stock.checkpoint import (
     Architecture,
     Array,
+    Assumed,
     Embedding,
     StockCheckpoint,
     VariableBlock,
@@ -32,6 +33,17 @@ class GPT2Checkpoint(StockCheckpoint):
 
     CLASSIFIER = "classifier"
     NORM = ".ln_"
+    ASSUMED = Assumed(
+        sums="matrix products, LayerNorm and softmax accumulate in float32, or float64 where that "
+        "is stored (no TF32, no reduced-precision reductions); results are rounded once to the "
+        "storage format",
+        others=(
+            "tanh is accurate to one unit in the last place (gelu_new)",
+            "LayerNorm's mean and variance have a relative error of at most min(d + 64, 256)·2^-24",
+            "1/√d_head is a power of two (d_head is 16 or 64), so dividing scores by it is exact",
+        ),
+        not_left=("float16",),
+    )
 
     activation: str
 

@@ -18,6 +18,8 @@ from softhat.transformer.directions import Directions, HeadBasis, Units
 
 def undisguise(c: GPT2Checkpoint, directions: Directions) -> PlainCheckpoint:
     """What a disguised checkpoint computes if its directions are as claimed."""
+    if c.activation != "relu":
+        raise VoidError("a disguised checkpoint is proved with the activation relu only")
     basis = directions.residual.astype(np.float64).T  # (d_model, variables)
     blocks = len(directions.heads)
     if basis.shape[0] != c.d_model or not blocks == len(directions.units) == c.blocks:

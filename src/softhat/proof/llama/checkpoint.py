@@ -11,6 +11,7 @@ from softhat.io.errors import VoidError
 from softhat.proof.stock.activations import Silu
 from softhat.proof.stock.checkpoint import (
     Architecture,
+    Assumed,
     Embedding,
     StockCheckpoint,
     VariableBlock,
@@ -37,6 +38,24 @@ class LlamaCheckpoint(StockCheckpoint):
 
     CLASSIFIER = "score"
     NORM = "norm"
+    ASSUMED = Assumed(
+        sums="matrix products and softmax accumulate in float32, or float64 where that is stored "
+        "(no TF32, no reduced-precision reductions); results are rounded once to the storage "
+        "format",
+        others=(
+            "silu is accurate to four units in the last place",
+            "RMSNorm computes in float32; its mean square has a relative error of at most "
+            "min(d + 4, 256)·2^-24, its reciprocal root of two units in the last place; where all "
+            "squares are integers of mean 1 the factor is exactly 1",
+            "rotary frequencies and angles are computed in float32, frequencies within 8·2^-24 of "
+            "1/θ^(2p/d)/factor, sines within one unit in the last place, and stored in the storage "
+            "format: the checkpoint is loaded in its format by from_pretrained(dtype=…), because "
+            "model.to(…) would round the frequencies themselves",
+            "1/√head_dim is a power of two (head_dim is 16 or 64), so dividing scores by it is "
+            "exact",
+        ),
+        not_left=("float16", "float64"),
+    )
 
     family: str
     context: int

@@ -6,7 +6,6 @@ adds up to, and what all of them assume of the software that runs the checkpoint
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf
@@ -178,13 +177,15 @@ class LengthBounds(Protocol):
 
 
 @dataclass(frozen=True)
-class Prover(ABC):
+class Prover:
     """What is proved of a checkpoint that is claimed to compute `formulas`."""
 
     checkpoint: StockCheckpoint
     formulas: Mapping[str, Claimed]
     kernel: str
     margin: float | None
+    dense: Callable[[Directions], Callable[[], LengthBounds]]
+    """What sets up the bounds of the checkpoint in a dense basis, whose directions are these."""
 
     @property
     def fused(self) -> bool:
@@ -210,11 +211,15 @@ class Prover(ABC):
         return verdicts, ()
 
     def _derived(self, c: StockCheckpoint) -> Derivation:
-        """What the weights compute, all of which are finite, read or not."""
-        for name in c.tensors:
-            c.tensor(name)
+        """What the weights compute."""
+        self._check_finite(c)
         check_ledger(c)
         return derive(c, self.formulas, reuse=c.architecture.raw)
+
+    def _check_finite(self, c: StockCheckpoint) -> None:
+        """All weights are finite, read or not."""
+        for name in c.tensors:
+            c.tensor(name)
 
     def _stored(self, derived: Derivation, storage: Format) -> Derivation | str:
         """What they compute as a small format stores them, or why that is not known. Norms and the
@@ -234,17 +239,9 @@ class Prover(ABC):
             return f"{rounded[0]} has entries that {storage.name} cannot hold exactly: {again}"
         return again
 
-    @abstractmethod
-    def disguised(self, directions: Directions) -> Callable[[], LengthBounds]:
-        """What sets up the bounds of a checkpoint in a dense basis, whose directions are these."""
-
-    @abstractmethod
     def not_left(self) -> tuple[str, ...]:
         """The formats in which padding on the left is not proved."""
-
-    @abstractmethod
-    def arithmetic(self) -> tuple[list[str], list[str]]:
-        """What is taken for granted of the software: of its sums, and of all but attention."""
+        return () if self.fused else self.checkpoint.ASSUMED.not_left
 
     def verdicts(self, directions: Directions | None) -> tuple[Verdicts, tuple[str, ...]]:
         """What is proved of a checkpoint, which is disguised if it has directions.
@@ -258,16 +255,18 @@ class Prover(ABC):
             return self.plain()
 
         def prove() -> Verdicts:
-            bounds = self.disguised(directions)
+            self._check_finite(self.checkpoint)
+            bounds = self.dense(directions)
             return dense_verdicts(bounds, self.checkpoint.architecture.context - 1)
 
         return or_void(prove)
 
     def assumptions(self, disguised: bool) -> tuple[str, ...]:
         """What the proof takes for granted."""
-        sums, others = self.arithmetic()
+        assumed = self.checkpoint.ASSUMED
         attention = attention_assumptions(self.kernel, disguised)
-        return (*sums, *attention, *others, *running_assumptions(self.not_left()))
+        running = running_assumptions(self.not_left())
+        return (assumed.sums, *attention, *assumed.others, *running)
 
 
 def dense_verdicts(bounds: Callable[[], LengthBounds], most: int) -> Verdicts:

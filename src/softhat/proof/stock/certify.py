@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from softhat.proof.gpt2.certificate import GPT2Prover
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.llama.certificate import LlamaProver
+from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
+from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
+from softhat.proof.llama.dense_bounds import LlamaDenseBounds
+from softhat.proof.llama.undisguise import undisguise as undisguise_llama
 from softhat.proof.stock.automata import Claimed
-from softhat.proof.stock.certificate import Prover, StockCertificate
+from softhat.proof.stock.certificate import LengthBounds, Prover, StockCertificate
+from softhat.proof.stock.derivation import derive
 from softhat.transformer.directions import Directions
 
 
@@ -26,13 +29,24 @@ def certify(
     token for a language model, whose logits are claimed to be `margin` apart. `directions`, of a
     disguised checkpoint, are claims too.
     """
-    prover: Prover
+    fused = kernel == "sdpa"
+
+    def dense(directions: Directions) -> Callable[[], LengthBounds]:
+        if isinstance(checkpoint, GPT2Checkpoint):
+            stands_for = undisguise_gpt2(checkpoint, directions)
+            derived = derive(stands_for, formulas)
+            return lambda: GPT2DenseBounds(
+                derived, checkpoint, stands_for, directions, fused, margin
+            )
+        plain = undisguise_llama(checkpoint, directions)
+        derived = derive(plain.checkpoint, formulas)
+        return lambda: LlamaDenseBounds(derived, plain, checkpoint, directions, fused, margin)
+
     if isinstance(checkpoint, GPT2Checkpoint):
-        prover = GPT2Prover(checkpoint, formulas, kernel, margin)
         target, activation = "gpt2", checkpoint.activation
     else:
-        prover = LlamaProver(checkpoint, formulas, kernel, margin)
         target, activation = checkpoint.family, None
+    prover = Prover(checkpoint, formulas, kernel, margin, dense)
     verdicts, void = prover.verdicts(directions)
     disguised = directions is not None
     return StockCertificate(

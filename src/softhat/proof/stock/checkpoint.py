@@ -93,6 +93,22 @@ class Architecture:
         return slice(head * size, (head + 1) * size), slice(group * size, (group + 1) * size)
 
 
+@dataclass(frozen=True)
+class Assumed:
+    """What is taken for granted of the software that runs an architecture, beside attention."""
+
+    sums: str
+    others: tuple[str, ...]
+    not_left: tuple[str, ...]
+    """The formats in which eager attention may not see padding on the left.
+
+    Padding there has rows that see no key: eager attention adds the least number of the format to
+    each score. In float16 that and a score below -16 is -inf; and float64's least number is in
+    float32, where a softmax is taken in that. A row of -inf is not a number after the softmax, and
+    the next block's heads read it. (In bfloat16 and float32 the least number absorbs every score;
+    fused attention adds in float32.)"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StockCheckpoint(ABC):
     """What the proofs of all architectures read. Token t < len(tokens) is an ordinary token."""
@@ -101,6 +117,7 @@ class StockCheckpoint(ABC):
     """What the head of a token classifier is called."""
     NORM: ClassVar[str]
     """What the names of norms have in them, and no others'."""
+    ASSUMED: ClassVar[Assumed]
 
     symbols: tuple[str, ...]
     propositional: bool
