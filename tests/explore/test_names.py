@@ -106,3 +106,12 @@ def test_examples_say_their_alphabet() -> None:
     for kind in ("formula", "regex", "program"):
         for offer in offers()[kind]:
             assert offer["alphabet"] or "{" in offer["word"]
+
+
+def test_the_gallery_opens_with_words_that_are_accepted() -> None:
+    """A first look shows something: hard attention accepts the word that stands there."""
+    from softhat.ahat.gallery import GALLERY
+
+    words = {offer["name"]: offer["word"] for offer in offers()["ahat"]}
+    rejected = [name for name, word in words.items() if not GALLERY[name]().accepts(word)]
+    assert rejected == []

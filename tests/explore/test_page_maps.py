@@ -147,3 +147,35 @@ def test_maps_follow_the_window(page: Any, address: str) -> None:
     assert drawn[0] == int(drawn[1])
     page.mouse.click(*cell_at(canvas, 4, 4))
     assert page.inner_text("#row h3").startswith("row of a at 4")
+
+
+DRAWN = """() => {
+  const drawn = [];
+  const plain = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    drawn.push([String(text), x, y]);
+    return plain.call(this, text, x, y);
+  };
+  softhat.attention.redraw();
+  CanvasRenderingContext2D.prototype.fillText = plain;
+  return drawn;
+}"""
+
+
+def test_a_large_map_names_positions(page: Any, address: str) -> None:
+    """Below each column its symbol and its position, in the middle of the column; rows likewise.
+    A map with little room has symbols only."""
+    word = "abcabb"
+    open_maps(page, at(address, "!c S a", word, a="abc"))
+    canvas = page.locator(".card canvas").first
+    edge, width = float(canvas.get_attribute("data-edge")), canvas.bounding_box()["width"]
+    cell = (width - edge) / 7
+    drawn = page.evaluate(DRAWN)
+    for position in range(1, 7):
+        middle = (position + 0.5) * cell
+        names = [text for text, x, y in drawn if abs(x - edge - middle) < 2 and y > 7 * cell]
+        assert names == [word[position - 1], str(position)]
+        beside = [text for text, x, y in drawn if abs(y - middle) < 2 and x < edge]
+        assert sorted(beside) == [str(position), word[position - 1]]
+    open_maps(page, at(address, "!c S a", word * 8, a="abc"))
+    assert not any(text == "48" for text, x, y in page.evaluate(DRAWN) if x < edge)

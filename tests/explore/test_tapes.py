@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,31 @@ def test_an_address_names_a_machine_and_the_page_leads_home(tmp_path: Path) -> N
         file.write_text(zoo_page())
         page.reload()
         assert page.locator("#home").is_hidden()
+
+
+@needs_browser
+def test_a_row_names_its_step(tmp_path: Path) -> None:
+    """Beside each row what the decoder writes there, as high as the row; a click chooses it."""
+    file = tmp_path / "machines.html"
+    file.write_text(zoo_page())
+    run = softhat.machine(BEAVER, space=32).run()  # B/1R0+: what is behind the move is the position
+    tokens = [re.match(r"\w+/\d[LR]", token)[0] for token in run.tokens]
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1000, "height": 3000})
+        page.goto(file.as_uri() + "#bb4")
+        names = page.locator(".steps button")
+        expected = [*(f"{k} {token}" for k, token in enumerate(tokens, 1)), "end"]
+        assert names.all_inner_texts() == expected
+        canvas = page.locator("#bands canvas").bounding_box()
+        row = canvas["height"] / len(expected)
+        beside = names.nth(40).bounding_box()
+        assert abs(beside["y"] - canvas["y"] - 40 * row) < 1
+        assert beside["x"] + beside["width"] < canvas["x"]
+        names.nth(40).click()
+        assert page.inner_text("#said").startswith(f"step 41 writes {tokens[40]}")
+        page.select_option("#which", label="bb5")  # 2,001 low rows: numbers, and not all
+        shown = [int(text) for text in names.all_inner_texts()]
+        assert shown[:2] == [1, 6] and shown[-1] <= 2001
 
 
 def test_a_symbol_has_one_colour_in_every_band() -> None:

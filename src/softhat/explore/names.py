@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from softhat.ahat.model import AHAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,17 @@ def template() -> str:
     return dumps(GALLERY["previous-token"]())
 
 
+_FIRST_RASP = "histogram"
+"""What the page opens with: a program whose values differ from position to position."""
+
+
 def _rasp() -> tuple[Offer, ...]:
     from softhat.frontends.rasp.gallery import GALLERY
 
+    shown = sorted(GALLERY.items(), key=lambda entry: entry[0] != _FIRST_RASP)
     return tuple(
         Offer(name, name, "".join(map(str, example.word)), title=example.title)
-        for name, example in GALLERY.items()
+        for name, example in shown
     )
 
 
@@ -89,7 +97,7 @@ def _gallery() -> tuple[Offer, ...]:
         Offer(
             name,
             name,
-            word_over(make().alphabet),
+            accepted_word(make()),
             title=(make.__doc__ or "").partition("\n")[0].rstrip("."),
         )
         for name, make in GALLERY.items()
@@ -109,6 +117,17 @@ def _zoo() -> tuple[Offer, ...]:
         )
         for entry in zoo().values()
     )
+
+
+def accepted_word(model: AHAT) -> str:
+    """A short word with every symbol that hard attention accepts, where a few tries give one."""
+    symbols = list(model.alphabet)
+    in_turn = 2 * symbols
+    side_by_side = [symbol for symbol in symbols for _ in range(2)]
+    tries = (in_turn, [*in_turn, symbols[0]], in_turn[:-1], side_by_side, in_turn[::-1])
+    accepted = (word for word in tries if model.accepts(word))
+    word = next(accepted, in_turn)
+    return ("" if all(len(symbol) == 1 for symbol in symbols) else " ").join(word)
 
 
 def word_over(alphabet: Iterable[str], propositional: bool = False) -> str:

@@ -112,9 +112,11 @@ softhat.attention = (() => {
     };
     const hardWeight = (row, column) => answers.weightsOf(hard, row, size)[column];
     const name = (at) => (grouped && !isMarker(tokens[at]) ? String(at + first) : tokens[at]);
+    const place = (at) => (grouped || isMarker(tokens[at]) ? "" : String(at + first));
     return {
       rowNames: rows.map(name),
       columnNames: groups.map(({ from }) => name(from)),
+      places: rows.map(place),
       cells: (r, c) => strongest(rows[r], groups[c], value),
       marked: shown.view.formula ? null : (r, c) => strongest(rows[r], groups[c], hardWeight) > 0,
     };
@@ -210,7 +212,8 @@ softhat.attention = (() => {
       worst = Math.max(worst, answers.leakOf(soft, hard, row, size));
       kinds[answers.rowKind(soft, row, size).kind]++;
     }
-    const typed = view.formula ? "" : ` Rows: ${kinds.uniform} uniform, ${kinds.tieless} tieless, ${kinds.tied} tied.`;
+    const counted = ["uniform", "tieless", "tied"].filter((kind) => kinds[kind]).map((kind) => `${kinds[kind]} ${kind}`);
+    const typed = view.formula ? "" : ` Rows: ${counted.join(", ")}.`;
     const leak = `largest leak here ${percent(worst)}`;
     const bound = view.transformer.layers[article.layer].heads[article.head].leak;
     if (bound === null) return `${leak}.${typed}`;

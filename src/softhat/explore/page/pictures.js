@@ -47,14 +47,18 @@ softhat.pictures = (() => {
   }
 
   const EDGE = { plain: 26, projector: 44 }; // pixels for the tokens on the left and below
+  const PLACED = { plain: 40, projector: 64 }; // the same, where their positions stand beside them
+  const ROOMY = 26; // pixels of a cell that has room for a position below its token
   const WIDEST_EDGE = 0.16; // of a map's side, for tokens that are words or sets
 
-  /** Where the cells of a square map stand, in pixels of its side; long names have a wider edge. */
+  /** Where the cells of a square map stand, in pixels of its side; long names have a wider edge, and
+      short ones leave room for positions where cells are large. */
   function grid(side, names, widthOf) {
-    const plain = EDGE[document.documentElement.dataset.projector ? "projector" : "plain"];
+    const screen = document.documentElement.dataset.projector ? "projector" : "plain";
     const wanted = Math.max(...names.filter((name) => short(name, 12).length > 3).map((name) => widthOf(short(name, 12)) + 8), 0);
-    const edge = Math.max(plain, Math.min(wanted, WIDEST_EDGE * side));
-    return { side, count: names.length, edge, cell: (side - edge - 1) / names.length };
+    const placed = !wanted && (side - PLACED[screen]) / names.length >= ROOMY;
+    const edge = Math.max((placed ? PLACED : EDGE)[screen], Math.min(wanted, WIDEST_EDGE * side));
+    return { side, count: names.length, edge, placed, cell: (side - edge - 1) / names.length };
   }
 
   /** The row and the column of a map under a pointer, or null beside its cells. */
@@ -67,7 +71,7 @@ softhat.pictures = (() => {
 
   /** Draw a square map on a canvas, as wide as the page lets it be. `cells(r, c)` is a weight, or
       null where nothing is seen; `chosen` is outlined, and so is what `marked(r, c)` says. */
-  function map(canvas, { rowNames, columnNames, cells, chosen, marked }) {
+  function map(canvas, { rowNames, columnNames, places, cells, chosen, marked }) {
     const side = Math.max(80, Math.floor(canvas.clientWidth));
     const ratio = window.devicePixelRatio || 1;
     canvas.width = side * ratio;
@@ -105,7 +109,8 @@ softhat.pictures = (() => {
         }
       }
     }
-    drawNames(pen, g, rowNames, columnNames);
+    if (g.placed) drawPlacedNames(pen, g, rowNames, places);
+    else drawNames(pen, g, rowNames, columnNames);
     if (chosen) {
       pen.strokeStyle = css("--accent");
       pen.lineWidth = 3;
@@ -132,6 +137,25 @@ softhat.pictures = (() => {
       const rightmost = g.side - pen.measureText(name).width / 2; // a whole name, under the last cell too
       pen.fillText(name, Math.min(g.edge + (k + 0.5) * g.cell, rightmost), g.side - g.edge / 2);
     }
+  }
+
+  /** Tokens with their positions: beside the rows and below the columns. */
+  function drawPlacedNames(pen, g, names, places) {
+    const size = Math.max(SMALLEST, Math.min(0.36 * g.edge, 0.55 * g.cell)); // of a token
+    const small = Math.max(SMALLEST, 0.28 * g.edge);
+    pen.fillStyle = css("--faint");
+    names.forEach((name, k) => {
+      const middle = (k + 0.5) * g.cell;
+      pen.font = `${size}px ${MONO}`;
+      pen.textAlign = "right";
+      pen.fillText(fitted(pen, name, 0.6 * g.edge), g.edge - 5, middle);
+      pen.textAlign = "center";
+      pen.fillText(fitted(pen, name, g.cell), g.edge + middle, g.side - 0.72 * g.edge);
+      pen.font = `${small}px system-ui, sans-serif`;
+      pen.fillText(places[k], g.edge + middle, g.side - 0.24 * g.edge);
+      pen.textAlign = "left";
+      pen.fillText(places[k], 0, middle);
+    });
   }
 
   /** A name in the room there is for it. */
@@ -252,7 +276,7 @@ softhat.pictures = (() => {
       const y = first + row * k;
       const within = here <= c.length;
       parts.push(text(8, y + 10, c.dtype, { fill: css("--ink") }));
-      parts.push(element("rect", { x: left, y, width: Math.max(1, px(c.length) - left), height: 11, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
+      parts.push(element("rect", { x: left, y, width: Math.max(4, px(c.length) - left), height: 11, rx: 3, fill: within ? css("--right") : css("--wrong"), "fill-opacity": 0.75 }));
     });
     parts.push(element("path", { d: `M${px(here)} 20V${bottom}`, stroke: css("--accent"), "stroke-width": 2 }));
     certified.forEach((c, k) => parts.push(over(px(c.length) + 5, first + 10 + row * k, lengthText(c.length))));

@@ -9,6 +9,7 @@ softhat.proof = (() => {
     answer(view, run, state);
     margins(run);
     byId("beta-shown").textContent = inverseTemperature(view, run.factor);
+    byId("beta-means").textContent = view.unit.name === "C" ? "Scores are multiplied by C before softmax." : "Scores are multiplied by β before softmax; β(n) is the law that is certified.";
     byId("length-shown").textContent = `${run.word.length}`;
     meter(view, run, failure);
     failureSaid(failure);
@@ -46,9 +47,10 @@ softhat.proof = (() => {
   function margins(run) {
     const columns = meaning.shown(run.word.length);
     const labels = columns.map((at) => ({ place: at + 1, token: words.tokenText(run.word[at]) }));
-    const title = `margins (red: wrong); least ${pictures.signed(Math.min(...run.signed), 4)}`;
+    const title = `margins; least ${pictures.signed(Math.min(...run.signed), 4)}`;
     const picture = () => pictures.bars(title, columns.map((at) => run.margins[at]), labels, columns.map((at) => run.wrong[at]));
-    byId("margins").replaceChildren(picture(), pictures.keep("margins", picture));
+    const said = run.decoded ? "How far each value is from another one; a wrong value is red." : "How far each answer is from the other one: a bar up says true, down false; a wrong one is red.";
+    byId("margins").replaceChildren(picture(), make("p", { className: "said", textContent: said }), pictures.keep("margins", picture));
   }
 
   /** The least margin against the inverse temperature, and where answers break. */

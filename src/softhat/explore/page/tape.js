@@ -36,7 +36,7 @@
       const name = document.createElement("h2");
       const canvas = document.createElement("canvas");
       const size = sizeOf(band);
-      if (isNumeric(band)) name.append(...band.cells.map((counter) => column(counter, size.wide)));
+      if (isNumeric(band)) name.append(column("", stepsWidth(size.high)), ...band.cells.map((counter) => column(counter, size.wide)));
       else name.textContent = band.name;
       canvas.width = band.cells.length * size.wide;
       canvas.height = band.rows.length * size.high;
@@ -46,7 +46,10 @@
         const cell = Math.floor(((event.clientX - box.left) * canvas.width) / box.width / size.wide);
         choose(row, cell);
       });
-      figure.append(name, canvas);
+      const rows = document.createElement("div");
+      rows.className = "rows";
+      rows.append(...(band === run.bands[0] ? [stepsBeside(size.high)] : []), canvas);
+      figure.append(name, rows);
       byId("bands").append(figure);
       return { band, canvas, size };
     });
@@ -57,11 +60,47 @@
     reveal();
   }
 
+  const STEP_ROW = 14; // pixels of a row that has room for its step
+  const LETTER = 7.3; // pixels of a letter of a step
+  const LONGEST_STEP = 24; // letters
+
+  /** The steps beside their rows: a number each, and what is written. Where rows are low only numbers,
+      and not all of them. */
+  function stepTexts(high) {
+    const rows = run.bands[0].rows.length;
+    const every = Math.ceil(STEP_ROW / high);
+    const cellular = run.kind === "cellular";
+    return Array.from({ length: Math.ceil(rows / every) }, (_, k) => {
+      const row = k * every;
+      const number = cellular ? `${row}` : `${row + 1}`;
+      if (every > 1 || cellular) return { row, every, text: number };
+      return { row, every, text: row < run.tokens.length ? `${number} ${run.tokens[row]}`.slice(0, LONGEST_STEP) : "end" };
+    });
+  }
+
+  function stepsBeside(high) {
+    const list = document.createElement("div");
+    list.className = "steps";
+    list.style.width = `${stepsWidth(high)}px`;
+    list.append(...stepTexts(high).map(({ row, every, text }) => {
+      const step = document.createElement("button");
+      Object.assign(step, { type: "button", tabIndex: -1, textContent: text }); // the arrow keys choose steps
+      step.style.top = `${row * high}px`;
+      step.style.height = step.style.lineHeight = `${every * high}px`;
+      step.addEventListener("click", () => choose(row, null));
+      return step;
+    }));
+    return list;
+  }
+
+  const stepsWidth = (high) => (1 + Math.max(...stepTexts(high).map(({ text }) => text.length))) * LETTER;
+
   /** Pixels of a cell: as large as the screen's width allows, and no larger than is pleasant. */
   function sizeOf(band) {
-    const room = Math.min(900, byId("bands").clientWidth - 10) / band.cells.length;
     const pleasant = band.rows.length <= FEW ? 28 : 18;
     const high = Math.max(3, Math.min(pleasant, Math.floor(2400 / band.rows.length)));
+    const beside = band === run.bands[0] ? stepsWidth(high) : 0;
+    const room = Math.min(900, byId("bands").clientWidth - 10 - beside) / band.cells.length;
     if (isNumeric(band)) return { wide: Math.max(24, Math.min(64, Math.floor(room))), high: Math.max(high, 4) };
     return { wide: Math.max(3, Math.min(pleasant, Math.floor(room))), high };
   }
@@ -88,7 +127,7 @@
   /** Scroll each picture so that the chosen row and its head are seen. */
   function reveal() {
     for (const { band, canvas, size } of drawn) {
-      const box = canvas.parentElement;
+      const box = canvas.closest("figure");
       const [x, y] = [canvas.offsetLeft - box.offsetLeft, canvas.offsetTop - box.offsetTop];
       const top = y + chosen * size.high;
       if (top < box.scrollTop + y) box.scrollTop = top - y;
@@ -152,7 +191,7 @@
     });
     pen.strokeStyle = "#E69F00";
     pen.lineWidth = 2;
-    pen.strokeRect(1, chosen * high, canvas.width - 2, high);
+    pen.strokeRect(1, Math.max(1, chosen * high), canvas.width - 2, high);
     const head = band.heads[chosen];
     if (run.kind === "cellular") {
       if (cell !== null && chosen > 0) for (const c of neighbours(cell)) arrow(pen, cell, chosen, c, chosen - 1, size);
