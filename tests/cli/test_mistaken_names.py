@@ -214,6 +214,13 @@ def test_a_folder_is_replaced_only_by_one_of_its_kind(
         ["explain", "model", "ab", "-o", "model/report.html"],
         ["certify", "model", "--coq", "-o", "model/right.v"],
         ["bench", "compile", "--quick", "-o", "model/bench.json"],
+        ["compile", "a S b", "--alphabet", "ab", "-o", "model/inner"],
+        ["compile", "a S b", "--alphabet", "ab", "-o", "model/new/inner"],
+        ["simulate", "my.json", "--max-length", "4", "-o", "model/inner"],
+        ["corpus", "--count", "1", "-o", "model/corpus"],
+        ["exam", "make", "--only", "level-1", "-o", "model/paper"],
+        ["export", "model", "--to", "torch", "-o", "model/torch"],
+        ["explore", "--static", "model/page"],
     ],
 )
 def test_no_output_joins_a_folder_that_softhat_wrote(place: Path, arguments: list[str]) -> None:

@@ -75,7 +75,7 @@ def is_input(path: str | Path) -> bool:
 def check_output(path: str | Path) -> None:
     """Refuse to put an output at `path` if that would destroy an input or a part of a model."""
     _check_unowned(path)
-    _check_not_joining(path)
+    check_not_joining(path)
     beside = _BESIDE_ONNX.fullmatch(Path(path).name)
     if beside is not None and Path(path).with_name(f"{beside[1]}.onnx").is_file():
         raise SofthatError(
@@ -96,9 +96,14 @@ def _check_unowned(path: str | Path) -> None:
         )
 
 
-def _check_not_joining(path: str | Path) -> None:
+def check_not_joining(path: str | Path) -> None:
+    """Refuse a new file or folder in a folder that softhat wrote as a whole."""
     target = Path(os.path.realpath(path))
-    if target.exists() or not (target.parent / "config.json").is_file():
+    if target.exists():
+        return
+    while not target.parent.exists():
+        target = target.parent
+    if not (target.parent / "config.json").is_file():
         return
     try:
         config = document(target.parent / "config.json")

@@ -33,7 +33,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files.names import as_path, is_folder
 from softhat.io.files.reading import MOST_TENSOR_BYTES, refusals
 from softhat.io.files.replacing import check_is_folder, check_replaceable
-from softhat.io.protection import RECORD, check_derived, check_output
+from softhat.io.protection import RECORD, check_derived, check_not_joining, check_output
 
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
@@ -98,6 +98,7 @@ def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None
     """Refuse a folder that could not be written later, before any work is done for it."""
     with refusals("write", as_path(folder)):
         place = Path(os.path.realpath(folder))
+        check_not_joining(place)
         if place.exists():
             check_is_folder(folder)
             with locked(place):
@@ -149,6 +150,7 @@ def write_folder(folder: str | Path, contents: Mapping[str, bytes]) -> None:
     contents = _recorded(contents)
     with refusals("write", as_path(folder)):
         place = Path(os.path.realpath(folder))
+        check_not_joining(place)
         make_folder(place.parent)
         with locked(place.parent):
             if place.exists():
@@ -386,6 +388,7 @@ def make_folder(folder: str | Path) -> None:
         while not directory.exists():
             missing.append(directory)
             directory = directory.parent
+        check_not_joining(folder)
         if not missing:
             check_is_folder(folder)
         for path in reversed(missing):
