@@ -130,7 +130,7 @@ def test_a_row_names_its_step(tmp_path: Path) -> None:
     file = tmp_path / "machines.html"
     file.write_text(zoo_page())
     run = softhat.machine(BEAVER, space=32).run()  # B/1R0+: what is behind the move is the position
-    tokens = [re.match(r"\w+/\d[LR]", token)[0] for token in run.tokens]
+    tokens = [re.sub(r"(?<=[LR]).*", "", token) for token in run.tokens]
     with chromium() as browser:
         page = browser.new_page(viewport={"width": 1000, "height": 3000})
         page.goto(file.as_uri() + "#bb4")
