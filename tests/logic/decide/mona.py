@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -28,17 +29,25 @@ needs_mona = pytest.mark.skipif(
 def least_length(
     formula: Formula, where: str, names: Sequence[str], propositional: bool, seconds: int = 60
 ) -> int | str | None:
-    """The length of the shortest word where the formula holds there; "timeout" if MONA is slow."""
+    """The length of the shortest word where the formula holds there; "timeout" if MONA would take
+    more processor seconds (or ten times as long, where other programs run), "memory" if it would
+    take more than 8 GB."""
     script = sentence(formula, where, names, propositional)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "question.mona"
         path.write_text(script)
+        limit = f"ulimit -v {1 << 23}; ulimit -t {seconds}; exec mona -q question.mona"
         try:
             done = subprocess.run(
-                ["mona", "-q", str(path)], capture_output=True, text=True, timeout=seconds
-            )
+                ["sh", "-c", limit],
+                cwd=folder, capture_output=True, text=True, timeout=10 * seconds,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return "timeout"
+    if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        return "timeout"
+    if "out of memory" in done.stdout:
+        return "memory"
     if "Formula is unsatisfiable" in done.stdout:
         return None
     found = re.search(r"A satisfying example of least length \((\d+)\)", done.stdout)

@@ -44,7 +44,7 @@ def check_with_mona(seed: int) -> None:
         (g, "last", satisfiable(g, at="last", **words)),
     ):
         length = mona.least_length(wanted, where, names, propositional)
-        if length != "timeout":
+        if length not in ("timeout", "memory"):
             assert (None if found is None else len(found)) == length, (str(wanted), where)
         if found is not None:
             assert holds(wanted, found, where), (str(wanted), found)
