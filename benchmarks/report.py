@@ -21,12 +21,16 @@ OPENING = """# Benchmarks
 
 `python benchmarks/run.py` measures what `softhat bench` does; `benchmarks/certify.py`,
 `benchmarks/cold.py`, `benchmarks/typed.py` and `benchmarks/decide.py` measure certificates,
-requests of the explorer and decisions, and `benchmarks/ahat.py --before` simulations of hard
-attention. They keep their tables in `benchmarks/results.json`, from which this page is written.
-Every table says at which commit and on which processor it was measured. Times are processor
-seconds, the best of a few runs; ratios are of numbers from the same run. Other programs ran on the
-machine, up to fifteen on two cores: they share its caches and the units of its cores. So compare
+requests of the explorer and decisions, `benchmarks/verify.py --before` verification, and
+`benchmarks/ahat.py --before` and `--warm` simulations of hard attention. They keep their tables in
+`benchmarks/results.json`, from which this page is written. Every table says at which commit and on
+which processor it was measured. Times are processor seconds, the best of a few runs; ratios are of
+numbers from the same run. Other programs ran on the machine, up to fifteen on two cores: they share
+its caches and the units of its cores. So compare
 numbers within a table, not between tables. Run the scripts on your machine before comparing.
+
+There is no compiled kernel: one that adds in another order gives other bits, and would need a
+certificate of its own beside the two that are proved for NumPy's.
 
 """
 
