@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,59 @@ def test_every_public_function_with_a_path_is_in_the_table() -> None:
         if takes and getattr(value, "__wrapped__", value) not in tried:
             missing.append(name)
     assert missing == ["spec", "score"] or missing == ["score", "spec"]  # by one of several forms
+
+
+ANYTHING = (
+    None,
+    3,
+    -1,
+    2.5,
+    True,
+    b"x",
+    [],
+    {},
+    object(),
+    softhat,
+    int,
+    "",
+    "no/such/folder",
+    "\0",
+)
+SAID_IN = ("softhat", "softhat.ahat", "softhat.corpus", "softhat.lens", "softhat.rasp")
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    """What users can call, by its full name; classes check what they are made of elsewhere."""
+    functions: dict[str, Callable[..., Any]] = {}
+    for home in SAID_IN:
+        module = softhat if home == "softhat" else getattr(softhat, home.partition(".")[2])
+        for name in getattr(module, "__all__", dir(module)):
+            value = getattr(module, name)
+            if not name.startswith("_") and inspect.isfunction(value):
+                functions[f"{home}.{name}"] = value
+    return functions
+
+
+@pytest.mark.parametrize("name", sorted(public_functions()))
+def test_no_fault_comes_up_from_within(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stands for the first argument: it works, or one line says what is wrong. A TypeError
+    is the house's own where an operator of Python is meant, as in `count("a")`."""
+    monkeypatch.chdir(tmp_path)
+    function = public_functions()[name]
+    required = [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    for wrong in ANYTHING:
+        values = [wrong, *(f"out-{k}" for k in range(len(required) - 1))]
+        try:
+            function(*values[: len(required)])
+        except softhat.FormulaError:
+            pass
+        except softhat.SofthatError as error:
+            assert "\n" not in str(error), (wrong, error)
+        except TypeError as error:
+            assert re.search(r"must be an?|expected an? |only expressions of", str(error)), wrong

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, Layer, Matrix, Vector
+from softhat.io.argument_types import instance
 from softhat.io.errors import SofthatError
 from softhat.io.files import as_path, exists, is_file, parse_json, read_text, write_file
 from softhat.numbers import rationals, stored
@@ -36,6 +37,7 @@ def load(path: str | Path) -> AHAT:
 
 def loads(text: str, source: str = "the AHAT") -> AHAT:
     """Read an AHAT from JSON text."""
+    instance("text", text, (str, bytes), "the text of an AHAT in JSON")
     data = parse_json(text, source)
     try:
         return _model(data)
@@ -50,6 +52,7 @@ def save(model: AHAT, path: str | Path) -> None:
 
 def dumps(model: AHAT) -> str:
     """The model as JSON text: one line a matrix row, so that people can read it."""
+    instance("model", model, AHAT, "a softhat.AHAT")
     embedding = {s: _out(v) for s, v in zip(model.alphabet, model.embedding, strict=True)}
     if model.bos_embedding is not None:
         embedding[BOS] = _out(model.bos_embedding)

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from softhat.export.lens_two_way import sees_everything, without_masks
 from softhat.export.native.labels import labels_of
 from softhat.export.pretrained import import_transformers, pretrained
+from softhat.export.stock.options import MOST_CONTEXT
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.io.argument_types import whole_number
 from softhat.io.errors import SofthatError, extra
@@ -174,7 +175,7 @@ def to_transformer_lens(model: Answers, context: int = 1024, dtype: Any = "float
     with extra("transformer-lens", "lens"):
         from transformer_lens.config import TransformerBridgeConfig
         from transformer_lens.model_bridge import TransformerBridge
-    whole_number("context", context, least=2)
+    whole_number("context", context, least=2, most=MOST_CONTEXT)
     t = _transformer(model, context)
     _check(t, context)
     heads = max((len(layer.masks) for layer in t.layers), default=0) or 1

@@ -36,6 +36,12 @@ def real_number(name: str, value: Any) -> None:
         raise SofthatError(f"{name} must be a number, not {shown(value)}")
 
 
+def instance(name: str, value: Any, kind: type | tuple[type, ...], said: str) -> None:
+    """Refuse what is not of a class; `said` names the class in words."""
+    if not isinstance(value, kind):
+        raise SofthatError(f"{name} must be {said}, not {shown(value)}")
+
+
 def several(name: str, value: Any) -> list[Any]:
     """The members of a collection, or a refusal of what is none."""
     if not isinstance(value, Iterable) or isinstance(value, bytes):

@@ -39,6 +39,7 @@ from softhat.circuits.corpus.digests import damaged_files, write_sums
 from softhat.circuits.corpus.families import RASP, check_family
 from softhat.circuits.corpus.shards import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.circuits.corpus.targets import check_target
+from softhat.io.argument_types import instance
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
     as_path,
@@ -74,6 +75,7 @@ def make_corpus(
     progress: Progress = unseen,
 ) -> None:
     """Write the corpus, or what is missing of it. `jobs` 0 means one process for each core."""
+    instance("settings", settings, Settings, "softhat.corpus.Settings")
     _check(settings)
     import_pyarrow()
     folder = as_path(folder)

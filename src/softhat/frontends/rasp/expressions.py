@@ -63,6 +63,8 @@ E_co = TypeVar("E_co", bound=RASPExpr)
 
 def annotate(expr: E_co, **annotations: Any) -> E_co:
     """A copy with more annotations; the expression itself stays as it is."""
+    if not isinstance(expr, RASPExpr):
+        raise TypeError(f"only expressions of RASP have annotations, not {expr!r}")
     new = expr.copy()
     new.__dict__.pop("unique_id", None)
     new.annotations = {**expr.annotations, **annotations}

@@ -10,7 +10,7 @@ make new s-ops, so objects are told apart by identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from softhat.frontends.rasp.expressions import Encoding, RASPExpr, annotate
 from softhat.frontends.rasp.operations import Between, Comparison, LinearMap, Negate, Value, With
@@ -63,6 +63,13 @@ class SOp(RASPExpr):
         return Map(With("*", -1, True), self)
 
 
+S_co = TypeVar("S_co", bound=SOp)
+
+
+@overload
+def _sop(value: S_co, where: str) -> S_co: ...
+@overload
+def _sop(value: object, where: str) -> SOp: ...
 def _sop(value: object, where: str) -> SOp:
     if isinstance(value, SOp):
         return value
@@ -284,21 +291,20 @@ def selector_or(fst: Selector, snd: Selector, simplify: bool = True) -> Selector
     return SelectorOr(fst, snd)
 
 
-S_co = TypeVar("S_co", bound=SOp)
-
-
 def numerical(sop: S_co) -> S_co:
     """To be represented as a number: within the certified error, at no cost in size."""
-    return annotate(sop, encoding=Encoding.NUMERICAL)
+    return annotate(_sop(sop, "what is numerical"), encoding=Encoding.NUMERICAL)
 
 
 def categorical(sop: S_co) -> S_co:
     """To be represented exactly."""
-    return annotate(sop, encoding=Encoding.CATEGORICAL)
+    return annotate(_sop(sop, "what is categorical"), encoding=Encoding.CATEGORICAL)
 
 
 def get_encoding(sop: SOp) -> Encoding:
-    encoding: Encoding = sop.annotations.get("encoding", Encoding.CATEGORICAL)
+    encoding: Encoding = _sop(sop, "what has an encoding").annotations.get(
+        "encoding", Encoding.CATEGORICAL
+    )
     return encoding
 
 
