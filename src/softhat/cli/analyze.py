@@ -40,7 +40,7 @@ def command(
         ),
     ],
     up_to: Annotated[
-        int, typer.Option("--up-to", max=LONGEST, help="All words to this length.")
+        int, typer.Option("--up-to", metavar="N", max=LONGEST, help="All words to this length.")
     ] = 8,
     words: Annotated[
         list[str] | None,

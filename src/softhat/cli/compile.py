@@ -30,7 +30,12 @@ def command(
     ] = None,
     alphabet: inputs.AlphabetOption = None,
     attention: Annotated[
-        Attention, typer.Option("--attention", help="The target: which attention computes it.")
+        Attention,
+        typer.Option(
+            "--attention",
+            metavar="TARGET",
+            help="Which attention computes it: hard, unbounded or temperature.",
+        ),
     ] = "unbounded",
     also: Annotated[
         list[str] | None,

@@ -45,10 +45,13 @@ def command(
             help="Write one model of CORPUS (this folder, if left out) as a folder of its own.",
         ),
     ] = None,
-    count: Annotated[int, typer.Option(max=10**7, help="How many models.")] = 100,
+    count: Annotated[int, typer.Option(metavar="N", max=10**7, help="How many models.")] = 100,
     seed: Annotated[int, typer.Option(help="The seed of the random formulas.")] = 0,
     alphabet: AlphabetOption = "ab",
-    attention: Annotated[Attention, typer.Option(help="The target of all models.")] = "unbounded",
+    attention: Annotated[
+        Attention,
+        typer.Option(metavar="TARGET", help="Of all models: hard, unbounded or temperature."),
+    ] = "unbounded",
     to: Annotated[
         Target, typer.Option("--to", help="The architecture: softhat's own, or a stock one.")
     ] = "torch",
@@ -74,9 +77,10 @@ def command(
         int, typer.Option("--min-size", help="The fewest operators and leaves.")
     ] = 4,
     largest: Annotated[
-        int, typer.Option("--max-size", max=10_000, help="The most operators and leaves.")
+        int,
+        typer.Option("--max-size", metavar="N", max=10_000, help="The most operators and leaves."),
     ] = 20,
-    shard: Annotated[int, typer.Option(max=10**5, help="Models in one file.")] = 100,
+    shard: Annotated[int, typer.Option(metavar="N", max=10**5, help="Models in one file.")] = 100,
     jobs: JobsOption = 0,
     dask: DaskOption = None,
     as_json: JsonOption = False,

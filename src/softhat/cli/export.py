@@ -33,7 +33,12 @@ CONTEXT, MARGIN = 1024, 20.0
 
 def command(
     model: ModelArgument,
-    to: Annotated[Target, typer.Option("--to", help="The format.")],
+    to: Annotated[
+        Target,
+        typer.Option(
+            "--to", metavar="FORMAT", help="gpt2, llama, gguf, torch, huggingface or onnx."
+        ),
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     options: ModelOptions,
     context: Annotated[
@@ -51,8 +56,9 @@ def command(
         Literal["token-classification", "lm", "multi-label"],
         typer.Option(
             "--head",
-            help="gpt2, llama: lm needs an output for each symbol, 'may come next'; gpt2, "
-            "huggingface: multi-label has a logit for each output.",
+            metavar="KIND",
+            help="gpt2, llama: token-classification, or lm, which needs an output for each symbol, "
+            "'may come next'; gpt2, huggingface: multi-label has a logit for each output.",
         ),
     ] = "token-classification",
     margin: Annotated[

@@ -17,10 +17,12 @@ from softhat.cli.written_options import NotingCommand
 from softhat.io.errors import SofthatError
 
 MARKS = {
-    "--regex": ("regex:", "EXPRESSION", "A regular expression instead of the formula."),
-    "--dfa": ("dfa:", "FILE", "An automaton (JSON) instead of the formula."),
-    "--program": ("program:", "FILE", "A B-RASP or C-RASP program instead of the formula."),
+    "--regex": ("regex:", "EXPRESSION", "A regular expression."),
+    "--dfa": ("dfa:", "FILE", "An automaton, as JSON."),
+    "--program": ("program:", "FILE", "A B-RASP or C-RASP program."),
 }
+PANEL = "Instead of a formula"
+"""Where `--help` lists the options below, apart from a command's own."""
 MODULAR = "mod "
 """Stands before a mark where positions modulo m may be used."""
 
@@ -33,7 +35,12 @@ class FormulaCommand(NotingCommand):
         for name, (_, metavar, text) in MARKS.items():
             self.params.append(
                 TyperOption(
-                    param_decls=[name], metavar=metavar, help=text, expose_value=False, type=str
+                    param_decls=[name],
+                    metavar=metavar,
+                    help=text,
+                    expose_value=False,
+                    rich_help_panel=PANEL,
+                    type=str,
                 )
             )
         self.params.append(
@@ -42,16 +49,18 @@ class FormulaCommand(NotingCommand):
                 is_flag=True,
                 help="With --regex, --dfa: allow positions modulo m.",
                 expose_value=False,
+                rich_help_panel=PANEL,
             )
         )
         self.params.append(
             TyperOption(
                 param_decls=["--depth"],
-                metavar="constant|log|auto|log@N",
-                help="With --regex, --dfa. constant: a formula. log: any regular language, in "
-                "logarithmic depth (log@N: for words up to N). auto: a formula if there is one, "
-                "else the smaller of counting and log.",
+                metavar="DEPTH",
+                help="With --regex, --dfa: constant (a formula), log (any regular language, in "
+                "logarithmic depth; log@N: for words up to N), or auto (a formula if there is one, "
+                "else the smaller of counting and log).",
                 expose_value=False,
+                rich_help_panel=PANEL,
                 type=str,
             )
         )

@@ -53,7 +53,8 @@ def command(
         typer.Option("--to", help="gpt2, llama, or softhat's own architecture."),
     ] = None,
     dtype: Annotated[
-        Literal["float32", "bfloat16", "float16", "float64"], typer.Option("--dtype")
+        Literal["float32", "bfloat16", "float16", "float64"],
+        typer.Option("--dtype", metavar="FORMAT", help="float16, bfloat16, float32 or float64."),
     ] = "float32",
     tokens: Annotated[
         int | None,

@@ -44,7 +44,11 @@ ModelArgument = Annotated[
 ]
 AttentionOption = Annotated[
     Attention,
-    typer.Option("--attention", help="For a formula: the target to compile to."),
+    typer.Option(
+        "--attention",
+        metavar="TARGET",
+        help="What a formula is compiled to: hard, unbounded or temperature.",
+    ),
 ]
 DtypeOption = Annotated[str, typer.Option("--dtype", help="float16, bfloat16, float32 or float64.")]
 OutputNameOption = Annotated[

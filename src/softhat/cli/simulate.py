@@ -39,6 +39,7 @@ def command(
         int | None,
         typer.Option(
             "--max-length",
+            metavar="N",
             max=1_000_000,
             help="Constant β, for words to this length (else laws, for every one).",
         ),

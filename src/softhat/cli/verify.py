@@ -41,19 +41,27 @@ def command(
     exhaustive: Annotated[
         int,
         typer.Option(
+            metavar="N",
             max=MOST["exhaustive"],
             help="Try all words to this length, as far as --max-words allows.",
         ),
     ] = 10,
-    random: Annotated[int, typer.Option(max=MOST["random"], help="How many random words.")] = 1000,
+    random: Annotated[
+        int, typer.Option(metavar="N", max=MOST["random"], help="How many random words.")
+    ] = 1000,
     adversarial: Annotated[
-        int, typer.Option(max=MOST["adversarial"], help="How many words made to break it.")
+        int,
+        typer.Option(metavar="N", max=MOST["adversarial"], help="How many words made to break it."),
     ] = 100,
     max_length: Annotated[
-        int, typer.Option(max=MOST["max_length"], help="Longest random and adversarial words.")
+        int,
+        typer.Option(
+            metavar="N", max=MOST["max_length"], help="Longest random and adversarial words."
+        ),
     ] = 1000,
     max_words: Annotated[
-        int, typer.Option(max=MOST["max_words"], help="Most words to try exhaustively.")
+        int,
+        typer.Option(metavar="N", max=MOST["max_words"], help="Most words to try exhaustively."),
     ] = 2_000_000,
     dtype: DtypeOption = "float32",
     runtime: Annotated[str, typer.Option(help="dense, linear or auto.")] = "dense",
