@@ -174,7 +174,7 @@ def test_every_public_function_with_a_path_is_in_the_table() -> None:
     assert missing == ["spec", "score"] or missing == ["score", "spec"]  # by one of several forms
 
 
-ANYTHING = (
+ANYTHING: tuple[Any, ...] = (
     None,
     3,
     -1,
