@@ -4,8 +4,9 @@
 
 Weights are changed with the checker in mind (tests/proof/aimed*.py, tests/proof/stock/attack.py),
 and whatever is still certified is run: in softhat's dense and linear runtimes in every number
-format, a share of it in PyTorch and ONNX Runtime, exports in the stock class of transformers.
-Answers are compared with the formula's definition. `--share 0.01` is a quick look at all of them.
+format, a share of it in PyTorch and ONNX Runtime, exports in the stock class of transformers, ONNX
+files in ONNX Runtime. Answers are compared with the formula's definition. Trained models whose
+weights were nudged are held against all short words. `--share 0.01` is a quick look at all of them.
 
 The file says which commit was attacked, the seed, and for each kind the models, those certified
 and those certified and wrong. The last must be 0; the command exits with 1 if it is not.
@@ -29,6 +30,8 @@ import numpy as np
 
 import softhat
 from benchmarks.commits import commit
+from softhat.export.checking import certify_export
+from softhat.export.reading import read_export
 from softhat.logic.random import random_formula
 from softhat.logic.syntax.parse import parse
 from softhat.models.model import Model
@@ -37,7 +40,8 @@ from tests.proof import test_aimed, test_programs
 from tests.proof.aimed import MUTATIONS, originals, tampered
 from tests.proof.aimed_ledger import tampered_ledger
 from tests.proof.simulations.test_attack import attack as attack_ahat
-from tests.proof.stock.attack import anywhere, attack, together
+from tests.proof.stock.attack import anywhere, attack, slightly, together
+from tests.trained.test_soundness import nudged
 
 ATTENTIONS = ("unbounded", "temperature", "hard")
 IN_TORCH, IN_ONNX = 25, 50
@@ -49,34 +53,41 @@ STOCK = (
     "2*#(a) - #(Y b) = 1",
     "O[1,3] a & !Y b",
     "Y (a xor Y b)",
+    "Y Y Y Y a",
+    "b S (a & #(b) > 1)",
+    "last[a | Y a = b] & b",
 )
 IN_A_FOLDER = 60
 """Changes of one exported folder."""
+IN_ONNX_FILES = ("a S (b & Y a)", "2*#(a) - #(Y b) = 1", "F (a & X b)", "#*(a) >= 2 & X b")
+SHORT, LONG = 6, 40
+"""Of the words that exports are held against."""
 
 Seen = Counter[str]
 WRONG = "certified and wrong"
 
 
-def wrong_in_onnx(model: Model, rng: np.random.Generator) -> str | None:
-    """What is certified of the ONNX file in float32, and wrong in ONNX Runtime."""
+def session_of(file: Path) -> Any:
+    """ONNX Runtime on a file, as a function from words to truth values."""
     import onnxruntime
 
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(file, options, ["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return lambda words: session.run(None, {name: words})[0][..., 0] > 0
+
+
+def wrong_in_onnx(model: Model, rng: np.random.Generator) -> str | None:
+    """What is certified of the ONNX file in float32, and wrong in ONNX Runtime."""
     limit = kernel_certificate(model, "onnx")["max_length"]["float32"]
     if not limit:
         return None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "m.onnx"
         softhat.to_onnx(model, file)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        session = onnxruntime.InferenceSession(file, options, ["CPUExecutionProvider"])
-        name = session.get_inputs()[0].name
-
-        def answers(words: Any) -> Any:
-            return session.run(None, {name: words})[0][..., 0] > 0
-
-        at = test_aimed.wrong_at(model, limit, rng, answers)
+        at = test_aimed.wrong_at(model, limit, rng, session_of(file))
     return None if at is None else f"ONNX at {at} of {limit}"
 
 
@@ -175,16 +186,19 @@ def stock(seeds: range) -> Iterator[str]:
         number = seed // IN_A_FOLDER
         formula = parse(STOCK[number % len(STOCK)])
         model = softhat.compile(formula, alphabet="ab")
-        mutate = (anywhere, together)[number // 2 % 2]
+        disguise = 7 if number % 3 == 2 else None
+        mutate = (anywhere, together)[number // 2 % 2] if disguise is None else slightly
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "m"
             if number % 2:
-                softhat.to_gpt2(model, folder, 17)
+                softhat.to_gpt2(model, folder, 17, disguise=disguise)
             else:
                 family = ("llama", "mistral", "qwen2")[number // 4 % 3]
                 positions: Any = "rope" if mutate is together else ("rope", "bits")[number // 8 % 2]
-                softhat.to_llama(model, folder, 17, family=family, positions=positions)
-            short = np.array(list(product(range(2), repeat=6)))
+                softhat.to_llama(
+                    model, folder, 17, family=family, positions=positions, disguise=disguise
+                )
+            short = np.array(list(product(range(2), repeat=SHORT)))
             long = np.random.default_rng(seed).integers(0, 2, (12, 16))
             count = min(IN_A_FOLDER, len(seeds) - at)
 
@@ -197,6 +211,72 @@ def stock(seeds: range) -> Iterator[str]:
                 yield f"{WRONG}: seed {seed}: {formula}: {error}"
                 continue
         yield from seen.elements()
+
+
+def onnx_files(seeds: range) -> Iterator[str]:
+    """Constants of files changed, weights and indices alike."""
+    import onnx
+
+    models = [
+        softhat.compile(text, alphabet="ab", attention=attention)
+        for text in IN_ONNX_FILES
+        for attention in ("unbounded", "temperature")
+    ]
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        model = models[seed % len(models)]
+        dtype = ("float32", "float64")[seed // len(models) % 2]
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "m.onnx"
+            softhat.to_onnx(model, file, dtype=dtype)
+            changed = onnx.load(file)
+            change_constant(changed, rng)
+            onnx.save(changed, file)
+            try:
+                certificate = certify_export(read_export(file))
+            except softhat.SofthatError:
+                yield "refused"
+                continue
+            limit = certificate.max_length.get(dtype, 0)
+            if certificate.void or not limit:
+                yield "void"
+                continue
+            answers = session_of(file)
+        short = np.array(list(product(range(2), repeat=SHORT)))
+        (formula,) = model.formulas.values()
+        for words in (short, rng.integers(0, 2, (12, LONG))):
+            words = words[:, :limit]
+            truth = np.stack([formula.truth("".join("ab"[c] for c in word)) for word in words])
+            if (answers(words) != truth).any():
+                yield f"{WRONG}: seed {seed}: {formula}, ONNX in {dtype} to {limit}"
+        yield "certified"
+
+
+def change_constant(file: Any, rng: np.random.Generator) -> None:
+    from onnx import numpy_helper
+
+    constants = [t for t in file.graph.initializer if numpy_helper.to_array(t).size]
+    tensor = constants[int(rng.integers(len(constants)))]
+    array = np.array(numpy_helper.to_array(tensor))
+    nonzero = np.argwhere(array)
+    at = tuple(int(rng.integers(size)) for size in array.shape)
+    if len(nonzero) and rng.random() < 0.6:
+        at = tuple(rng.choice(nonzero))
+    if array.dtype.kind == "f":
+        array[at] = array[at] * rng.choice((0, -1, 0.5, 2, 1 + 1e-6)) + rng.choice((0, 1, -1e-3))
+    else:
+        array[at] += rng.choice((-1, 1))
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def trained(seeds: range) -> Iterator[str]:
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as place:
+            try:
+                nudged(Path(place), seed)
+            except AssertionError as error:
+                yield f"{WRONG}: seed {seed}: {error}"
+        yield "held against all words"
 
 
 def ahats(seeds: range) -> Iterator[str]:
@@ -215,6 +295,8 @@ KINDS: dict[str, tuple[int, Callable[[range], Iterator[str]]]] = {
     "RASP programs": (800, programs),
     "fresh AHATs": (520, ahats),
     "stock folders": (4_800, stock),
+    "ONNX files": (2_000, onnx_files),
+    "trained models": (200, trained),
 }
 """How many of each, and what came of each."""
 

@@ -26,6 +26,16 @@ tokens, indices, Select, Comparison = rasp.tokens, rasp.indices, rasp.Select, ra
 same = Select(tokens, tokens, Comparison.EQ)
 before = Select(indices, indices, Comparison.LT)
 
+
+def turned() -> rasp.SOp:
+    """The sequence, from its end if there are many 1s: a pointer that differs by cases."""
+    sign = rasp.Map(lambda yes: -1 if yes else 1, lib.make_count(tokens, 1) > 2)
+    middle = rasp.Map(lambda n: n / 2 - 0.5, rasp.length)
+    away = rasp.SequenceMap(lambda x, y: x * y, sign, indices - middle)
+    place = rasp.SequenceMap(lambda x, y: x + y, middle, away)
+    return rasp.Aggregate(Select(place, indices, Comparison.EQ), tokens)
+
+
 PROGRAMS: dict[str, rasp.SOp] = {
     "hist": lib.make_hist(),
     "hist before": rasp.SelectorWidth(same & before),
@@ -45,6 +55,11 @@ PROGRAMS: dict[str, rasp.SOp] = {
     "mean before": rasp.numerical(rasp.Aggregate(before, tokens, default=0)),
     "mean of less": rasp.Aggregate(Select(tokens, tokens, Comparison.LT), tokens, default=-1),
     "match or default": rasp.Aggregate(same & before, tokens, default=9),
+    "turned": turned(),
+    "two places": rasp.SelectorWidth(
+        Select(indices, rasp.length - 1 - indices, Comparison.EQ)
+        | Select(indices, indices - 2, Comparison.EQ)
+    ),
 }
 Words = NDArray[np.int64]
 

@@ -71,7 +71,7 @@ def _mapped(dice: random.Random, x: rasp.SOp) -> rasp.SOp:
 def _joined(dice: random.Random, x: rasp.SOp, y: rasp.SOp) -> rasp.SOp:
     return dice.choice(
         [
-            x + y, x - y, x == y, x < y, x >= y, (x > 0) & (y == 1), (x == 0) | (y > 0),
+            x + y, x - y, x * y, x == y, x < y, x >= y, (x > 0) & (y == 1), (x == 0) | (y > 0),
             rasp.LinearSequenceMap(x, y, 2, -1),
             rasp.SequenceMap(lambda a, b: a if b > 0 else -1, x, y),
             rasp.SequenceMap(lambda a, b: max(a, b), x, y),

@@ -73,6 +73,20 @@ def anywhere(
             return name, tensor
 
 
+def slightly(
+    rng: np.random.Generator, held: Tensors, head_dim: int | None
+) -> tuple[str, NDArray[Any]]:
+    """A tensor moved by more or less than what the bounds of a disguised checkpoint allow for: all
+    its entries, or one of them."""
+    name = str(rng.choice([n for n, t in sorted(held.items()) if t.dtype.kind == "f" and t.any()]))
+    tensor = np.array(held[name])
+    size = float(np.abs(tensor).max()) * 10.0 ** rng.uniform(-7.5, -1)
+    if rng.random() < 0.5:
+        return name, (tensor + size * rng.standard_normal(tensor.shape)).astype(tensor.dtype)
+    tensor[tuple(int(rng.integers(n)) for n in tensor.shape)] += np.float32(size)
+    return name, tensor
+
+
 def attack(
     folder: Path,
     truth: Truth,
