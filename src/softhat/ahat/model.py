@@ -151,10 +151,10 @@ class AHAT:
             symbols.append(symbol)
         return tuple(symbols)
 
-    def codes(self, given: Iterable[words.Word]) -> npt.NDArray[np.int64]:
+    def codes(self, spelt: Iterable[words.Word]) -> npt.NDArray[np.int64]:
         """Words of one length as a (words, n) array of symbol numbers."""
         number = {symbol: k for k, symbol in enumerate(self.alphabet)}
-        rows = [[number[s] for s in self.symbols(word)] for word in given]
+        rows = [[number[s] for s in self.symbols(word)] for word in spelt]
         if len({len(row) for row in rows}) > 1:
             raise SofthatError("these words have different lengths: run them length by length")
         return np.array(rows, dtype=np.int64)

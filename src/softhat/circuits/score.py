@@ -84,34 +84,36 @@ def score(
             raise SofthatError(
                 f"{name!r} is no edge of this model: edges are named like a0.h1->a1.h0<q>"
             )
-    given = {name: scores.get(name, scores.get(unslotted[name], -math.inf)) for name in every}
+    score_of = {name: scores.get(name, scores.get(unslotted[name], -math.inf)) for name in every}
     inside = {name for name in every if name in chosen or unslotted[name] in chosen}
     ignored = {e.name for e in circuit.edges if e.carries == "constant" and not constants}
     true = {edge.name for edge in circuit.edges} - ignored
     counted = [name for name in every if name not in ignored]
     inside -= ignored
     nodes = possible_nodes(circuit.config)
-    edges = _measures({name: given[name] for name in counted}, inside, true)
+    edges = _measures({name: score_of[name] for name in counted}, inside, true)
     return Score(
         **asdict(edges),
-        nodes=_measures(_best_of_ends(given, counted, nodes), _all_ends(inside), _all_ends(true)),
+        nodes=_measures(
+            _best_of_ends(score_of, counted, nodes), _all_ends(inside), _all_ends(true)
+        ),
         constants=constants,
         ablation=None if network is None else ablate(network, circuit, inside),
     )
 
 
-def _measures(given: Mapping[str, float], predicted: set[str], true: set[str]) -> Measures:
+def _measures(score_of: Mapping[str, float], predicted: set[str], true: set[str]) -> Measures:
     hits = len(predicted & true)
     precision = hits / len(predicted) if predicted else 0.0
     recall = hits / len(true) if true else 1.0
     f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
-    return Measures(precision, recall, f1, _auroc(given, true), len(true), len(predicted))
+    return Measures(precision, recall, f1, _auroc(score_of, true), len(true), len(predicted))
 
 
-def _auroc(given: Mapping[str, float], true: set[str]) -> float:
+def _auroc(score_of: Mapping[str, float], true: set[str]) -> float:
     """The chance that a true one scores higher than a false one; equal scores count half."""
-    inside = np.array([value for name, value in given.items() if name in true])
-    outside = np.sort(np.array([value for name, value in given.items() if name not in true]))
+    inside = np.array([value for name, value in score_of.items() if name in true])
+    outside = np.sort(np.array([value for name, value in score_of.items() if name not in true]))
     if not len(inside) or not len(outside):
         return 0.5
     below = np.searchsorted(outside, inside, "left")
@@ -120,12 +122,12 @@ def _auroc(given: Mapping[str, float], true: set[str]) -> float:
 
 
 def _best_of_ends(
-    given: Mapping[str, float], counted: list[str], nodes: list[str]
+    score_of: Mapping[str, float], counted: list[str], nodes: list[str]
 ) -> dict[str, float]:
     best = dict.fromkeys(nodes, -math.inf)
     for name in counted:
         for end in _ends(name):
-            best[end] = max(best[end], given[name])
+            best[end] = max(best[end], score_of[name])
     return best
 
 

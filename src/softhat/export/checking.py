@@ -289,19 +289,19 @@ def _asked(
 ) -> dict[str, Any]:
     """What is asked of something that runs in this process, in one go; another runtime, or a file
     to resume from, it has not: ignored, they would be promises."""
-    given = signature(verify_model).bind(None, *args, **options)
+    call = signature(verify_model).bind(None, *args, **options)
     nothing = {"runtime": ("dense",), "resume": (None,), "beyond": (False,)}  # happens anyway
     for name, idle in nothing.items():
-        if name in given.arguments and given.arguments[name] not in idle and name not in more:
+        if name in call.arguments and call.arguments[name] not in idle and name not in more:
             raise SofthatError(
                 f"{name} is for models that were compiled from formulas, not for {what}: leave it "
                 "out"
             )
-    given.apply_defaults()
-    check_amounts(given.arguments)
+    call.apply_defaults()
+    check_amounts(call.arguments)
     names = ("exhaustive", "random", "max_length", "max_words", "seed", *more)
-    asked = {name: given.arguments[name] for name in names}
-    return {**asked, "dtype": format_of(given.arguments["dtype"]).name}
+    asked = {name: call.arguments[name] for name in names}
+    return {**asked, "dtype": format_of(call.arguments["dtype"]).name}
 
 
 def _refuse_other_weights(export: Export) -> None:

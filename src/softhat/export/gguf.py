@@ -73,8 +73,8 @@ def to_gguf(
         import gguf
     if head not in ("token-classification", "lm"):
         raise SofthatError(f"a GGUF file has no head {head!r}: choose token-classification or lm")
-    given = StockOptions(context, "sdpa", head, output, margin)
-    llama = checkpoint(model, "llama", positions, given)
+    options = StockOptions(context, "sdpa", head, output, margin)
+    llama = checkpoint(model, "llama", positions, options)
     if llama.asked.head == "multi-label":
         raise SofthatError(
             "a GGUF file writes one answer, and a RASP program has a label for each value: export "

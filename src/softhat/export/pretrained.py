@@ -21,9 +21,9 @@ def pretrained(kind: Any, folder: Path, dtype: Any, **options: Any) -> Any:
     transformers says nothing, not even that a head is new: whoever loads a folder without one sets
     it.
     """
-    given = {"dtype": dtype, "local_files_only": True, "use_safetensors": True, **options}
+    arguments = {"dtype": dtype, "local_files_only": True, "use_safetensors": True, **options}
     with silent_transformers():
-        return kind.from_pretrained(folder, **given).eval()
+        return kind.from_pretrained(folder, **arguments).eval()
 
 
 def said_by(error: Exception) -> str:

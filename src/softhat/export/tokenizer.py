@@ -168,7 +168,7 @@ def check_tokenizer(
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     ids = tokenizer([" ".join(tokens[code] for code in word) for word in words])["input_ids"]
     bos, eos = [tokens.index(BOS)] * add_bos, [tokens.index(EOS)] * add_eos
-    for word, given in zip(words, ids, strict=True):
-        if given != [*bos, *word, *eos]:
+    for word, numbers in zip(words, ids, strict=True):
+        if numbers != [*bos, *word, *eos]:
             text = " ".join(tokens[code] for code in word)
-            raise SofthatError(f"{folder}: its tokenizer makes {given} of {text!r}")
+            raise SofthatError(f"{folder}: its tokenizer makes {numbers} of {text!r}")

@@ -17,7 +17,7 @@ def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
     """The formula with numerical predicates for the names that have none yet."""
     if not isinstance(predicates, Mapping):
         raise SofthatError(f"predicates must be a mapping from names, not {predicates!r}")
-    known = {name: define(name, given) for name, given in predicates.items()}
+    known = {name: define(name, definition) for name, definition in predicates.items()}
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         match node:

@@ -28,21 +28,21 @@ Weights = Mapping[str, Mapping[str, float]]
 """For each token the log-weights that are added: always, and where an output holds."""
 
 
-def log_weights(given: object, tokens: Sequence[str], outputs: Sequence[str]) -> Weights:
+def log_weights(stated: object, tokens: Sequence[str], outputs: Sequence[str]) -> Weights:
     """Log-weights as users write them, checked: `{"a": -1.5, "b": {"": 0, "after a": 2}}`.
 
     A token that is not named has the log-weight 0.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(stated, Mapping):
         raise SofthatError("log-weights are a number, or numbers by output, for each token")
-    for token in given:
+    for token in stated:
         if token not in tokens:
             raise SofthatError(
                 f"a log-weight is for {token!r}, which is no token: they are {', '.join(tokens)}"
             )
     weights: dict[str, dict[str, float]] = {}
     for token in tokens:
-        parts = given.get(token, 0.0)
+        parts = stated.get(token, 0.0)
         parts = parts if isinstance(parts, Mapping) else {ALWAYS: parts}
         for name, value in parts.items():
             if name != ALWAYS and name not in outputs:

@@ -134,7 +134,7 @@ def _check_options(
 
 
 def _of_a_front_end(
-    given: object, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
+    source: object, alphabet: Any, attention: Attention, max_length: int | None, causal: bool
 ) -> Model | ValueModel:
     """The model of something that is no formula: a machine, a regular language in logarithmic
     depth, or a RASP program."""
@@ -142,16 +142,16 @@ def _of_a_front_end(
     from softhat.frontends.regular.doubling import LogDepth
     from softhat.models.machine_model import MachineModel
 
-    match given:
+    match source:
         case Machine():
-            return MachineModel(given, attention)
+            return MachineModel(source, attention)
         case LogDepth():
             if causal:
                 raise SofthatError("causal is for RASP programs: a prefix is never ahead of itself")
             with rarely_collected():
-                return _regular(given, alphabet, attention, max_length)
+                return _regular(source, alphabet, attention, max_length)
     with rarely_collected():
-        return _rasp(given, alphabet, attention, max_length, causal)
+        return _rasp(source, alphabet, attention, max_length, causal)
 
 
 def _regular(

@@ -33,24 +33,24 @@ LONGEST_BY_LENGTH = 1 << 14
 """Lengths in a table of lengths: 2^27 bits."""
 
 
-def define(name: str, given: Any) -> Predicate:
+def define(name: str, definition: Any) -> Predicate:
     """The predicate that a user means by a function, bits, or a list of them."""
     check_name(name)
-    if isinstance(given, Predicate):
-        if given.name != name:
-            raise SofthatError(f"the numerical predicate {given.name!r} is not {name!r}")
-        return given
+    if isinstance(definition, Predicate):
+        if definition.name != name:
+            raise SofthatError(f"the numerical predicate {definition.name!r} is not {name!r}")
+        return definition
     if name in BUILT_IN:
         raise SofthatError(f"the numerical predicate {name!r} is built in: choose another name")
-    if isinstance(given, str):
-        return _from_text(name, given)
-    if callable(given):
-        return Function(name, given, _arguments(name, given) == 2)
-    if isinstance(given, Sequence | np.ndarray):
-        return _from_list(name, given)
+    if isinstance(definition, str):
+        return _from_text(name, definition)
+    if callable(definition):
+        return Function(name, definition, _arguments(name, definition) == 2)
+    if isinstance(definition, Sequence | np.ndarray):
+        return _from_list(name, definition)
     raise SofthatError(
         f"the numerical predicate {name!r} must be bits such as '0110(01)', a list of bits, or a "
-        f"function of i or of i and n, not {given!r}"
+        f"function of i or of i and n, not {definition!r}"
     )
 
 
@@ -69,10 +69,10 @@ def _from_text(name: str, text: str) -> Predicate:
     return Listed(name, match[1]) if match[2] is None else Periodic(name, match[1], match[2])
 
 
-def _from_list(name: str, given: Sequence[Any] | NDArray[Any]) -> Predicate:
-    _check_size(name, len(given))
+def _from_list(name: str, values: Sequence[Any] | NDArray[Any]) -> Predicate:
+    _check_size(name, len(values))
     bits = []
-    for i, value in enumerate(given, start=1):
+    for i, value in enumerate(values, start=1):
         if not (isinstance(value, bool | np.bool_ | int | np.integer) and value in (0, 1)):
             raise SofthatError(
                 f"the numerical predicate {name!r} must be a list of 0 and 1, not {value!r} at "

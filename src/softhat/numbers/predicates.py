@@ -105,8 +105,8 @@ class Function(Predicate):
     takes_length: bool
 
     def among(self, index: Index, n: int) -> Bools:
-        given = (n,) if self.takes_length else ()
-        values = (_said(self.name, self.function, int(i), *given) for i in index)
+        arguments = (n,) if self.takes_length else ()
+        values = (_said(self.name, self.function, int(i), *arguments) for i in index)
         return np.fromiter(values, np.bool_, len(index))
 
     def to_json(self) -> dict[str, Any]:

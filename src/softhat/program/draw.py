@@ -94,12 +94,12 @@ def describe(signal: Signal) -> str:
         case heads.Width(selector):
             return f"Width({_selector(selector)})"
         case heads.At(queries, keys, value, mask, _):
-            asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
-            return f"At(query={asked}, key={given}, value={_literal(value)}, mask {mask})"
+            asked, key = (" ".join(map(_literal, side)) for side in (queries, keys))
+            return f"At(query={asked}, key={key}, value={_literal(value)}, mask {mask})"
         case heads.Recall(bad, queries, keys, value):
-            asked, given = (" ".join(map(_literal, side)) for side in (queries, keys))
+            asked, key = (" ".join(map(_literal, side)) for side in (queries, keys))
             ruled = f"bad={_literal(bad)}, value={_literal(value)}"
-            return f"Recall(query={asked}, key={given}, {ruled})"
+            return f"Recall(query={asked}, key={key}, {ruled})"
 
 
 def _number(number: Number) -> str:

@@ -296,13 +296,13 @@ class Balls:
         """(…, parts): how far rounding moves a product, and the weights where they may move."""
         terms, growths = step.weight.shape[0], self.growths
         parts = growths.parts.get(id(step), (1, 1))[1]
-        given = self.length[..., None]
+        length = self.length[..., None]
         gamma = rounding.gamma(terms + 2)
         bias = lengths(_split(step.bias, parts))
-        whole = given * growths.sizes(step) + bias
+        whole = length * growths.sizes(step) + bias
         error = gamma * whole + terms * sqrt(width / parts) * rounding.least
         if step.moved is not None:
-            moved = given * growths.moves(step) + lengths(_split(step.moved.bias, parts))
+            moved = length * growths.moves(step) + lengths(_split(step.moved.bias, parts))
             error = error + (1 + gamma) * moved
         return np.asarray(raised(error, 16) + rounding.overflow(whole + error))
 

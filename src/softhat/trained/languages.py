@@ -69,7 +69,7 @@ def spec(
     order of the alphabet, then `bos` and `eos`. `empty`: does the empty word belong to a formula's
     language? `answers` is "next" (which tokens may follow) or "truth" (does the formula hold here).
     """
-    if sum(given is not None for given in (source, regex, dfa)) != 1:
+    if sum(way is not None for way in (source, regex, dfa)) != 1:
         raise SofthatError("give one of a formula, regex and dfa")
     if isinstance(source, Specification | Path) or (
         isinstance(source, Mapping) and "transitions" not in source

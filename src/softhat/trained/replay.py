@@ -52,10 +52,10 @@ class Replay:
     def logits(self, ids: Sequence[Sequence[int]], offset: int = 0) -> NDArray[np.float64]:
         """(words, positions, outputs) of words of one length."""
         torch = self.torch
-        given = torch.tensor([list(row) for row in ids], dtype=torch.long)
-        places = torch.arange(offset, offset + given.shape[1])[None].expand(given.shape[0], -1)
+        batch = torch.tensor([list(row) for row in ids], dtype=torch.long)
+        places = torch.arange(offset, offset + batch.shape[1])[None].expand(batch.shape[0], -1)
         with torch.no_grad():
-            out = self.model(input_ids=given, position_ids=places, use_cache=False).logits
+            out = self.model(input_ids=batch, position_ids=places, use_cache=False).logits
         return np.asarray(out.to(torch.float64).numpy())
 
 

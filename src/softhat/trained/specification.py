@@ -183,39 +183,39 @@ class Specification:
         return document
 
 
-def read_specification(given: Any) -> Specification:
+def read_specification(document: Any) -> Specification:
     """A specification: itself, a mapping, or the name of a JSON file."""
-    if isinstance(given, Specification):
-        return given
-    if isinstance(given, str | Path):
-        given = read_json(given)
-    if not isinstance(given, Mapping):
+    if isinstance(document, Specification):
+        return document
+    if isinstance(document, str | Path):
+        document = read_json(document)
+    if not isinstance(document, Mapping):
         raise SofthatError(
             "a specification is an object with symbols, bos, decide, start, next and allowed, "
-            f"not {type(given).__name__}"
+            f"not {type(document).__name__}"
         )
-    return _read(given)
+    return _read(document)
 
 
-def _read(given: Mapping[str, Any]) -> Specification:
-    if unknown := sorted(map(str, set(given) - _KEYS)):
+def _read(document: Mapping[str, Any]) -> Specification:
+    if unknown := sorted(map(str, set(document) - _KEYS)):
         raise SofthatError(
             f"the specification has an entry {unknown[0]!r}: expected {', '.join(sorted(_KEYS))}"
         )
     for key in ("symbols", "bos", "start", "next", "allowed"):
-        if key not in given:
+        if key not in document:
             raise SofthatError(f"the specification has no {key!r}")
-    symbols = ids_by_name(given["symbols"], "symbols")
-    labels = ids_by_name(given.get("labels") or {}, "labels")
-    bos, eos = _token(given["bos"], "bos"), given.get("eos")
+    symbols = ids_by_name(document["symbols"], "symbols")
+    labels = ids_by_name(document.get("labels") or {}, "labels")
+    bos, eos = _token(document["bos"], "bos"), document.get("eos")
     eos = None if eos is None else _token(eos, "eos")
-    decide = given.get("decide", "sign")
+    decide = document.get("decide", "sign")
     if decide not in ("sign", "argmax"):
         raise SofthatError(f"decide is 'sign' or 'argmax', not {decide!r}")
     token_ids = [*symbols.values(), bos, *([] if eos is None else [eos])]
     if len(set(token_ids)) < len(token_ids):
         raise SofthatError("the specification gives one token id to two tokens")
-    steps, allowed = given["next"], given["allowed"]
+    steps, allowed = document["next"], document["allowed"]
     if not isinstance(steps, Mapping) or not all(isinstance(r, Mapping) for r in steps.values()):
         raise SofthatError("next must be {state: {symbol: state}}")
     if not isinstance(allowed, Mapping):
@@ -224,8 +224,8 @@ def _read(given: Mapping[str, Any]) -> Specification:
     if len(names) > MOST_STATES:
         raise SofthatError(f"the machine has {len(names):,} states: at most {MOST_STATES:,}")
     place = {name: at for at, name in enumerate(names)}
-    if str(given["start"]) not in place:
-        raise SofthatError(f"the start {given['start']!r} is no state")
+    if str(document["start"]) not in place:
+        raise SofthatError(f"the start {document['start']!r} is no state")
     order = list(symbols)
     table = np.full((len(names), len(order)), -1, np.int64)
     for name, row in steps.items():
@@ -243,28 +243,28 @@ def _read(given: Mapping[str, Any]) -> Specification:
         raise SofthatError("allowed names no answer after any state: there is nothing to prove")
     return Specification(
         tuple(order), tuple(symbols.values()), bos, eos, decide, tuple(names),
-        place[str(given["start"])], table, tuple(decisions), tuple(labels.items()),
+        place[str(document["start"])], table, tuple(decisions), tuple(labels.items()),
     )  # fmt: skip
 
 
-def _allowed(name: str, given: Any, known: Mapping[str, int], decide: str) -> frozenset[int]:
-    given = [given] if isinstance(given, str) else given
-    if not isinstance(given, Sequence) or isinstance(given, Mapping):
+def _allowed(name: str, tokens: Any, known: Mapping[str, int], decide: str) -> frozenset[int]:
+    tokens = [tokens] if isinstance(tokens, str) else tokens
+    if not isinstance(tokens, Sequence) or isinstance(tokens, Mapping):
         raise SofthatError(f"allowed after {name!r} must be a list of tokens")
-    for token in given:
+    for token in tokens:
         if token not in known:
             raise SofthatError(
                 f"allowed after {name!r} has {token!r}, which is none of {', '.join(known)}"
             )
-    if decide == "argmax" and len(set(given)) > 1:
-        raise SofthatError(f"argmax has one answer, but {name!r} has {len(set(given))}")
-    return frozenset(known[token] for token in given)
+    if decide == "argmax" and len(set(tokens)) > 1:
+        raise SofthatError(f"argmax has one answer, but {name!r} has {len(set(tokens))}")
+    return frozenset(known[token] for token in tokens)
 
 
-def ids_by_name(given: Any, what: str) -> dict[str, int]:
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+def ids_by_name(ids: Any, what: str) -> dict[str, int]:
+    if not isinstance(ids, Mapping) or not all(isinstance(name, str) for name in ids):
         raise SofthatError(f"{what} must be {{name: token id}}")
-    ids = {name: _token(number, name) for name, number in given.items()}
+    ids = {name: _token(number, name) for name, number in ids.items()}
     if what == "symbols" and not ids:
         raise SofthatError("the specification has no symbols")
     if len(set(ids.values())) < len(ids):
@@ -272,7 +272,7 @@ def ids_by_name(given: Any, what: str) -> dict[str, int]:
     return ids
 
 
-def _token(given: Any, name: str) -> int:
-    if type(given) is not int or given < 0:
-        raise SofthatError(f"the token id of {name!r} must be a count from 0, not {given!r}")
-    return given
+def _token(token: Any, name: str) -> int:
+    if type(token) is not int or token < 0:
+        raise SofthatError(f"the token id of {name!r} must be a count from 0, not {token!r}")
+    return token

@@ -80,8 +80,8 @@ def word_errors(
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
             read = np.concatenate([head.query, head.key, head.value], axis=1).any(axis=1)
-            given = partial(head_error, head, seen, exact.before, error, beta)
-            added, leaks[l, h] = memory.recall((l, h), error[..., read], beta, given)
+            compute = partial(head_error, head, seen, exact.before, error, beta)
+            added, leaks[l, h] = memory.recall((l, h), error[..., read], beta, compute)
             by_head[l, h] = float(added.max(initial=0.0))
             middle = middle + added
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)

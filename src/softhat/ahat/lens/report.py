@@ -58,13 +58,13 @@ class OpenedRow:
 
 def look(folder: str | Path, texts: str | Sequence[str], delta: float = 1e-3) -> LensReport:
     """Run a local checkpoint on the texts and look at every head."""
-    given = [texts] if isinstance(texts, str) else list(texts)
-    if not given:
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    if not listed:
         raise SofthatError("no text to look at: give at least one")
     if not 0 < delta < 1:
         raise SofthatError(f"the leak must lie strictly between 0 and 1, not {delta!r}")
     opened = OpenedCheckpoint(folder)
-    return put_together([opened.run(text) for text in given], delta)
+    return put_together([opened.run(text) for text in listed], delta)
 
 
 def put_together(runs: Sequence[TextRun], delta: float) -> LensReport:

@@ -35,7 +35,7 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from softhat.circuits.corpus.card import card, data_row, import_pyarrow, index_row, parquet_bytes
-from softhat.circuits.corpus.digests import damaged_files, write_sums
+from softhat.circuits.corpus.digests import damaged_files, write_digests
 from softhat.circuits.corpus.families import RASP, check_family
 from softhat.circuits.corpus.shards import CHUNK, LONGEST, SPLITS, Settings, draw, make_shard
 from softhat.circuits.corpus.targets import check_target
@@ -116,7 +116,7 @@ def _write_shards(
         for suffix, data in contents.items():
             write_file(_shard(folder, k, suffix), data, own=True)
         named = {_shard(folder, k, suffix).name: data for suffix, data in contents.items()}
-        write_sums(_shard(folder, k, "sha256"), named)  # now it is complete
+        write_digests(_shard(folder, k, "sha256"), named)  # now it is complete
         done += 1
         progress("shards", done, len(shards))
 
@@ -322,7 +322,7 @@ def _formulas(
     lines = [json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries]
     data = "".join(lines).encode()
     write_file(path, data, own=True)
-    write_sums(folder / "formulas.sha256", {path.name: data})
+    write_digests(folder / "formulas.sha256", {path.name: data})
     return entries
 
 

@@ -16,7 +16,7 @@ from softhat.io.files import opened, read_text, write_file
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\n]+)")
 
 
-def write_sums(path: Path, contents: Mapping[str, bytes]) -> None:
+def write_digests(path: Path, contents: Mapping[str, bytes]) -> None:
     """Record the digests of files that lie beside `path`."""
     lines = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in contents.items()]
     write_file(path, "".join(lines).encode(), own=True)

@@ -83,8 +83,8 @@ def exported(
             to_llama(model, folder, context, disguise=disguise)
         else:
             folder.mkdir()
-            given = StockOptions(context, disguise=disguise)
-            for name, data in gpt2_files(model, given).items():
+            options = StockOptions(context, disguise=disguise)
+            for name, data in gpt2_files(model, options).items():
                 (folder / name).write_bytes(data)
         yield folder
 

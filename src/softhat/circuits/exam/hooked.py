@@ -72,10 +72,12 @@ class HookedStock(HookedRootModule):
         self.setup()
         self.eval()
 
-    def forward(self, given: Tensor, start_at_layer: int | None = None, **_: Any) -> Tensor:
+    def forward(
+        self, tokens_or_stream: Tensor, start_at_layer: int | None = None, **_: Any
+    ) -> Tensor:
         """Logits (words, rows, labels) of token numbers, `<bos>` included; or, from a layer on,
         of the residual stream before it. Words of one batch have one length: nothing is padded."""
-        x = given if start_at_layer is not None else self.embedded(given)
+        x = tokens_or_stream if start_at_layer is not None else self.embedded(tokens_or_stream)
         for block in list(self.blocks)[start_at_layer or 0 :]:
             x = block(x)
         return self.unembed(self.ln_final(x))

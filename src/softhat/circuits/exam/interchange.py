@@ -81,7 +81,7 @@ def _node_name(component: str) -> str:
 def from_eap(document: Mapping[str, Any], circuit: Circuit) -> list[str]:
     """The edges of an EAP graph that are `in_graph`, of a model of the circuit's size."""
     own = {name: circuit.config[name] for name in ("n_layers", "n_heads", "d_model")}
-    given = {name: document["cfg"].get(name) for name in own}
-    if given != own:
-        raise SofthatError(f"this graph is of another model: {given}, expected {own}")
+    stated = {name: document["cfg"].get(name) for name in own}
+    if stated != own:
+        raise SofthatError(f"this graph is of another model: {stated}, expected {own}")
     return [name for name, edge in document["edges"].items() if edge["in_graph"]]

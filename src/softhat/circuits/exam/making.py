@@ -112,8 +112,8 @@ def _exported(model: Model, question: Question) -> dict[str, bytes]:
     dress, task = question.dress, question.task
     disguise = task.seed if dress.disguised else None
     if dress.architecture == "gpt2":
-        given = StockOptions(dress.context, disguise=disguise)
-        return gpt2_files(model, given, dress.activation)
+        options = StockOptions(dress.context, disguise=disguise)
+        return gpt2_files(model, options, dress.activation)
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "m"
         to_llama(model, place, dress.context, disguise=disguise)

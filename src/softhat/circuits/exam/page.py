@@ -99,8 +99,8 @@ def _marks(methods: Mapping[str, Any], measures: Sequence[str]) -> str:
     return _table(head, rows)
 
 
-def _mean(given: Sequence[float]) -> str:
-    mean, low, high = given
+def _mean(mark: Sequence[float]) -> str:
+    mean, low, high = mark
     interval = f" <small>{low:.2f}–{high:.2f}</small>" if high - low > 1e-9 else ""
     return f"{mean:.3f}{interval}"
 

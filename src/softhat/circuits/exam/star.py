@@ -76,12 +76,12 @@ def _behind_softmax(subject: Subject, changes: Changes) -> dict[str, float]:
     scores = {}
     for number in range(model.cfg.n_layers):
         for slot in "qk":
-            given = cache[f"blocks.{number}.hook_{slot}_input"]
+            stream = cache[f"blocks.{number}.hook_{slot}_input"]
             for source, change in changes.items():
                 if not _runs_before(source, number):
                     continue
                 with torch.no_grad():
-                    moved = _pattern(model, number, slot, cache, given + change.unsqueeze(2))
+                    moved = _pattern(model, number, slot, cache, stream + change.unsqueeze(2))
                 effect = ((moved - patterns[number]) * by_pattern[number]).sum(-1).abs()
                 for h in range(model.cfg.n_heads):
                     name = f"{source}->a{number}.h{h}<{slot}>"
@@ -117,10 +117,10 @@ def _patterns(subject: Subject) -> tuple[list[Tensor], list[Tensor]]:
     return [seen[number] for number in numbers], [slopes[number] for number in numbers]
 
 
-def _pattern(model: HookedStock, number: int, slot: str, cache: Any, given: Tensor) -> Tensor:
+def _pattern(model: HookedStock, number: int, slot: str, cache: Any, stream: Tensor) -> Tensor:
     """The pattern of a layer whose queries or keys read this."""
     block: Any = model.blocks[number]
-    inputs = {name: cache[f"blocks.{number}.hook_{name}_input"] for name in "qk"} | {slot: given}
+    inputs = {name: cache[f"blocks.{number}.hook_{name}_input"] for name in "qk"} | {slot: stream}
     return block.attn.pattern(block.ln1(inputs["q"]), block.ln1(inputs["k"]))
 
 

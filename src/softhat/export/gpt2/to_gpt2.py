@@ -65,21 +65,21 @@ def to_gpt2(
     or neuron is a variable's own, idle heads and neurons are filled, and other formulas are
     computed in the same trunk. `directions.safetensors` and `labels.json` say where everything is.
     """
-    given = StockOptions(context, kernel, head, output, margin, disguise, weights)
-    write_folder(folder, gpt2_files(model, given, activation))
+    options = StockOptions(context, kernel, head, output, margin, disguise, weights)
+    write_folder(folder, gpt2_files(model, options, activation))
 
 
 def gpt2_files(
-    model: Exported, given: StockOptions, activation: Activation = "relu"
+    model: Exported, options: StockOptions, activation: Activation = "relu"
 ) -> dict[str, bytes]:
     """What `to_gpt2` writes, by file name."""
     check_choice("activation", activation, Activation)
-    check_disguise(given.disguise, activation)
-    request = asked(model, "gpt2", given)
-    dense = given.disguise is not None
+    check_disguise(options.disguise, activation)
+    request = asked(model, "gpt2", options)
+    dense = options.disguise is not None
     layout = lay_out(
         request.program,
-        given.context,
+        options.context,
         dense=dense,
         steady=request.weights is not None,
         reuse=isinstance(request.model, StockLanguage),  # it has no labels, which name every pair
@@ -92,8 +92,8 @@ def gpt2_files(
         labels = label(plain, {**tensors, **readout}, request.labelled)
     directions = None
     n_head, d_ff = layout.n_head, plain.d_ff
-    if given.disguise is not None:
-        hidden = disguised(plain, given.disguise)
+    if options.disguise is not None:
+        hidden = disguised(plain, options.disguise)
         tensors, directions = hidden.tensors, hidden.directions
         for name, rows in readout.items():
             readout[name] = hidden.rows(rows) if rows.ndim == 2 else rows

@@ -169,7 +169,7 @@ def check_disguise(seed: Any, activation: str = "relu") -> None:
 def fitted(
     model: Model | StockLanguage,
     program: Program,
-    given: Mapping[str, Claimed],
+    claims: Mapping[str, Claimed],
     architecture: str,
     context: int,
     disguise: int | None,
@@ -178,7 +178,7 @@ def fitted(
     (a machine's is made for it); in a disguise, with distractors of their depth."""
     if isinstance(model, StockLanguage):
         return program
-    formulas = formulas_alone(given)
+    formulas = formulas_alone(claims)
     kinds = {type(node) for node, _ in distinct(*formulas.values())[0]}
     if not kinds.isdisjoint((*FUTURE, *NEEDS_END, nodes.At)):  # else there is nothing to refuse
         for name, formula in formulas.items():

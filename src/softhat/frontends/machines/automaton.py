@@ -159,11 +159,11 @@ class Automaton(OnTapes):
             return {**data, "final": dict(self.final)}
         return {**data, "accept": [s for s in self.states if s in self.accepting]}
 
-    def _input(self, given: Any) -> list[str]:
-        return checked_word(given, self.alphabet, "is none of the machine's")
+    def _input(self, word: Any) -> list[str]:
+        return checked_word(word, self.alphabet, "is none of the machine's")
 
 
-def automaton(given: Mapping[str, Any]) -> Automaton:
+def automaton(description: Mapping[str, Any]) -> Automaton:
     """The machine of a dictionary with `kind` "automaton" or "transducer".
 
     `regex` (and `alphabet`) is an automaton's language. Otherwise `transitions` are lists [state,
@@ -172,12 +172,12 @@ def automaton(given: Mapping[str, Any]) -> Automaton:
     is given, `accept` are an automaton's accepting states, `final` is what a transducer puts out at
     the end, by state. Without an edge the input is rejected.
     """
-    puts_out = given.get("kind") == "transducer"
-    if "regex" in given:
+    puts_out = description.get("kind") == "transducer"
+    if "regex" in description:
         if puts_out:
             raise SofthatError("a regular expression puts nothing out: give transitions")
-        return _of_regex(given)
-    entries = list(_edges(given.get("transitions"), puts_out))
+        return _of_regex(description)
+    entries = list(_edges(description.get("transitions"), puts_out))
     if not entries:
         raise SofthatError("an automaton needs transitions: lists [state, symbol, next]")
     edges: dict[tuple[str, str], Edge] = {}
@@ -187,19 +187,19 @@ def automaton(given: Mapping[str, Any]) -> Automaton:
                 f"state {edge[0]!r} reading {edge[1]!r} has two edges: the automaton must be "
                 "deterministic (a regex may be anything)"
             )
-    accepting = [str(state) for state in _list(given, "accept")]
-    last_outputs = given.get("final") or {}
+    accepting = [str(state) for state in _list(description, "accept")]
+    last_outputs = description.get("final") or {}
     if not isinstance(last_outputs, Mapping):
         raise SofthatError(f"final is {last_outputs!r}: give a dictionary {{state: output}}")
     final = {str(state): str(out) for state, out in last_outputs.items()}
     mentioned = [state for edge in entries for state in (edge[0], edge[2])]
-    start = str(given.get("start", mentioned[0]))
-    named = [str(state) for state in _list(given, "states")]
+    start = str(description.get("start", mentioned[0]))
+    named = [str(state) for state in _list(description, "states")]
     states = tuple(dict.fromkeys(named or [start, *mentioned]))
     for state in (start, *mentioned, *accepting, *final):
         if state not in states:
             raise SofthatError(f"{state!r} is none of the automaton's states: {shown(states)}")
-    symbols = [str(symbol) for symbol in _list(given, "alphabet")]
+    symbols = [str(symbol) for symbol in _list(description, "alphabet")]
     alphabet = tuple(dict.fromkeys(symbols or [edge[1] for edge in entries]))
     for _, symbol, _, out in entries:
         if symbol not in alphabet:
@@ -219,13 +219,13 @@ def automaton(given: Mapping[str, Any]) -> Automaton:
         tuple(edges.values()),
         tuple(sorted(final.items())),
         puts_out,
-        cells_of(given.get("space", SPACE)),
+        cells_of(description.get("space", SPACE)),
     )
 
 
-def _of_regex(given: Mapping[str, Any]) -> Automaton:
-    alphabet = [str(symbol) for symbol in _list(given, "alphabet")] or None
-    dfa = read_regex(str(given["regex"]), alphabet)
+def _of_regex(description: Mapping[str, Any]) -> Automaton:
+    alphabet = [str(symbol) for symbol in _list(description, "alphabet")] or None
+    dfa = read_regex(str(description["regex"]), alphabet)
     edges = [
         (str(state), symbol, str(then), "")
         for state, row in enumerate(dfa.step)
@@ -235,14 +235,14 @@ def _of_regex(given: Mapping[str, Any]) -> Automaton:
     accepting = frozenset(str(state) for state in dfa.accepting)
     for symbol in dfa.alphabet:
         check_name("symbol", symbol)
-    cells = cells_of(given.get("space", SPACE))
+    cells = cells_of(description.get("space", SPACE))
     return Automaton(
         dfa.alphabet, states, str(dfa.start), accepting, tuple(edges), (), False, cells
     )
 
 
-def _list(given: Mapping[str, Any], key: str) -> list[Any]:
-    value = given.get(key, ())
+def _list(description: Mapping[str, Any], key: str) -> list[Any]:
+    value = description.get(key, ())
     if isinstance(value, int):
         return [value]
     if not isinstance(value, Sequence):
@@ -250,19 +250,19 @@ def _list(given: Mapping[str, Any], key: str) -> list[Any]:
     return list(value)
 
 
-def _edges(given: Any, puts_out: bool) -> Iterable[Edge]:
+def _edges(transitions: Any, puts_out: bool) -> Iterable[Edge]:
     size = 4 if puts_out else 3
-    if isinstance(given, Mapping):
+    if isinstance(transitions, Mapping):
         rows: list[Any] = []
-        for state, row in given.items():
+        for state, row in transitions.items():
             if not isinstance(row, Mapping):
                 raise SofthatError(f"the edges of state {state!r} are {row!r}: give a dictionary")
             for symbol, to in row.items():
                 rows.append([state, symbol, *(to if isinstance(to, list | tuple) else [to])])
-        given = rows
-    if not isinstance(given, Sequence) or isinstance(given, str):
+        transitions = rows
+    if not isinstance(transitions, Sequence) or isinstance(transitions, str):
         raise SofthatError("an automaton needs transitions: lists [state, symbol, next]")
-    for at, edge in enumerate(given, start=1):
+    for at, edge in enumerate(transitions, start=1):
         if not isinstance(edge, list | tuple) or len(edge) != size:
             form = "[state, symbol, next, output]" if puts_out else "[state, symbol, next]"
             raise SofthatError(f"transition {at} is {edge!r}: write {form}")

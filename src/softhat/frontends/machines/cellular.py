@@ -150,11 +150,11 @@ class CellularAutomaton(Machine):
             "width": self.width,
         }
 
-    def _input(self, given: Any) -> list[str]:
-        if given is None:  # a single cell
+    def _input(self, word: Any) -> list[str]:
+        if word is None:  # a single cell
             others = [self.states[0]] * (self.width - 1)
             return [*others, self.states[1 % len(self.states)]]
-        row = word_of(given)
+        row = word_of(word)
         if len(row) != self.width:
             raise SofthatError(f"a row has {self.width} cells, not {len(row)}")
         for at, value in enumerate(row, start=1):
@@ -175,10 +175,10 @@ def _chosen(condition: Formula, yes: Sequence[Formula], no: Sequence[Formula]) -
     return [Or(And(condition, a), And(Not(condition), b)) for a, b in zip(yes, no, strict=True)]
 
 
-def cellular_automaton(given: Mapping[str, Any]) -> CellularAutomaton:
+def cellular_automaton(description: Mapping[str, Any]) -> CellularAutomaton:
     """The automaton of a dictionary: `width` cells; `rule` is Wolfram's number of a rule of two
     values, or a list of [left, cell, right, next] (or a dictionary {"left cell right": next})."""
-    width, rule = given.get("width"), given.get("rule")
+    width, rule = description.get("width"), description.get("rule")
     if not isinstance(width, int) or isinstance(width, bool) or not 2 <= width <= MOST_CELLS:
         raise SofthatError(f"width is {width!r}: a ring has from 2 to {MOST_CELLS:,} cells")
     if isinstance(rule, int) and not isinstance(rule, bool):
@@ -189,10 +189,10 @@ def cellular_automaton(given: Mapping[str, Any]) -> CellularAutomaton:
             ((a, b, c), str(rule >> int(a + b + c, 2) & 1)) for a, b, c in product("01", repeat=3)
         ]
         return CellularAutomaton(states, tuple(entries), width)
-    return _by_table(given, rule, width)
+    return _by_table(description, rule, width)
 
 
-def _by_table(given: Mapping[str, Any], rule: Any, width: int) -> CellularAutomaton:
+def _by_table(description: Mapping[str, Any], rule: Any, width: int) -> CellularAutomaton:
     if isinstance(rule, Mapping):
         texts = {str(near): to for near, to in rule.items()}
         rule = [[*(near.split() if " " in near else near), to] for near, to in texts.items()]
@@ -208,7 +208,7 @@ def _by_table(given: Mapping[str, Any], rule: Any, width: int) -> CellularAutoma
         if table.setdefault((a, b, c), then) != then:
             raise SofthatError(f"entry {at}: {a} {b} {c} leads to two values")
     used = dict.fromkeys(value for near, then in table.items() for value in (*near, then))
-    named = given.get("states") or sorted(used)
+    named = description.get("states") or sorted(used)
     if not isinstance(named, Sequence):
         raise SofthatError(f"states is {named!r}: give a list of values")
     states = tuple(dict.fromkeys(map(str, named)))

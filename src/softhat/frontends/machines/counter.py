@@ -184,16 +184,16 @@ class CounterMachine(Machine):
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "program": [i.text for i in self.instructions]}
 
-    def _input(self, given: Any) -> dict[str, int]:
+    def _input(self, initial: Any) -> dict[str, int]:
         values = dict.fromkeys(self.counters, 0)
-        if given is None:
+        if initial is None:
             return values
-        if not isinstance(given, Mapping):
+        if not isinstance(initial, Mapping):
             raise SofthatError(
                 f"the input of a counter machine is a dictionary of its counters, "
-                f"{{{', '.join(f'{name!r}: 0' for name in self.counters[:3])}}}, not {given!r}"
+                f"{{{', '.join(f'{name!r}: 0' for name in self.counters[:3])}}}, not {initial!r}"
             )
-        for name, value in given.items():
+        for name, value in initial.items():
             if name not in values:
                 raise SofthatError(
                     f"the machine has no counter {name!r}: it has {shown(self.counters)}"

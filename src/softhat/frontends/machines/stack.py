@@ -220,17 +220,17 @@ class StackMachine(OnTapes):
             "space": self.cells,
         }
 
-    def _input(self, given: Any) -> list[str]:
-        return checked_word(given, self.alphabet, "no instruction reads")
+    def _input(self, word: Any) -> list[str]:
+        return checked_word(word, self.alphabet, "no instruction reads")
 
 
-def stack_machine(given: Mapping[str, Any]) -> StackMachine:
+def stack_machine(description: Mapping[str, Any]) -> StackMachine:
     """The machine of a dictionary: `program` has an instruction for each label. The first comes
     first (or `order` says in which order they stand). A symbol without a case halts."""
-    program = given.get("program")
+    program = description.get("program")
     if not isinstance(program, Mapping) or not program:
         raise SofthatError('a stack program is {"program": {label: instruction}}')
-    order = given.get("order", list(program))
+    order = description.get("order", list(program))
     if not isinstance(order, list) or sorted(map(str, order)) != sorted(map(str, program)):
         raise SofthatError("order must have each of the program's labels once")
     instructions = tuple((str(label), _instruction(label, program[label])) for label in order)
@@ -241,28 +241,28 @@ def stack_machine(given: Mapping[str, Any]) -> StackMachine:
                 raise SofthatError(
                     f'{label}: there is no instruction {target!r} to go to: add "{target}": …'
                 )
-    machine = StackMachine(instructions, cells_of(given.get("space", SPACE)))
+    machine = StackMachine(instructions, cells_of(description.get("space", SPACE)))
     machine.tape_machine  # noqa: B018  (says what is wrong)
     return machine
 
 
-def _instruction(label: Any, given: Any) -> StackInstruction:
+def _instruction(label: Any, written: Any) -> StackInstruction:
     if not isinstance(label, str) or not _LABEL.match(label):
         raise SofthatError(f"{label!r} is no label: use letters, digits and _")
-    parts = list(given) if isinstance(given, list | tuple) else []
+    parts = list(written) if isinstance(written, list | tuple) else []
     operation = parts[0] if parts else None
     if not isinstance(operation, str) or operation not in _FORMS:
-        raise SofthatError(f"{label}: {given!r} is no instruction: choose {', '.join(_FORMS)}")
+        raise SofthatError(f"{label}: {written!r} is no instruction: choose {', '.join(_FORMS)}")
     if operation in ("read", "pop"):
         if len(parts) != 2 or not isinstance(parts[1], Mapping) or not parts[1]:
-            raise SofthatError(f"{label}: {given!r} is not {_FORMS[operation]}")
+            raise SofthatError(f"{label}: {written!r} is not {_FORMS[operation]}")
         cases = tuple(sorted((str(symbol), str(then)) for symbol, then in parts[1].items()))
         for symbol, _ in cases:
             if symbol:
                 check_name("symbol", symbol)
         return StackInstruction(operation, cases=cases)
     if len(parts) != (1 if operation == "halt" else 3):
-        raise SofthatError(f"{label}: {given!r} is not {_FORMS[operation]}")
+        raise SofthatError(f"{label}: {written!r} is not {_FORMS[operation]}")
     if operation != "halt":
         check_name("symbol", str(parts[1]))
     symbol, following = map(str, parts[1:] or ("", ""))

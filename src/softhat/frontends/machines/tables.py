@@ -50,7 +50,7 @@ def from_table(text: str, space: int = SPACE) -> TuringMachine:
     )
 
 
-def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
+def turing_machine(description: Mapping[str, Any]) -> TuringMachine:
     """The machine of a dictionary.
 
     `transitions` are lists [state, read, next, write, move] (or dictionaries with these names, or
@@ -60,37 +60,37 @@ def turing_machine(given: Mapping[str, Any]) -> TuringMachine:
     transition's state unless it is given; `halt` are the states that halt. A state and symbols
     without an entry halt, too. `one_sided` tapes begin at cell 0: there L stays.
     """
-    tapes = given.get("tapes", 1)
+    tapes = description.get("tapes", 1)
     if type(tapes) is not int or tapes not in (1, 2, 3):
         raise SofthatError(f"a Turing machine has one to three tapes, not {tapes!r}")
-    entries = _listed(given.get("transitions"))
+    entries = _listed(description.get("transitions"))
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise SofthatError(
             "a Turing machine needs transitions: lists [state, read, next, write, move]"
         )
     rows = [_entry(entry, at, tapes) for at, entry in enumerate(entries, start=1)]
-    symbols = _symbols(given, rows)
+    symbols = _symbols(description, rows)
     table = _deterministic(_without_any(rows, symbols) if tapes == 1 else rows)
-    halting = tuple(map(str, _names(given.get("halt", ()))))
+    halting = tuple(map(str, _names(description.get("halt", ()))))
     mentioned = dict.fromkeys([s for s, _ in table] + [a.next for a in table.values()])
-    named = _several(given.get("states", ()))
+    named = _several(description.get("states", ()))
     states = tuple(dict.fromkeys([*named, *mentioned, *halting]))
     for name in halting:
         if any(state == name for state, _ in table):
             raise SofthatError(f"the state {name!r} halts, but it has a transition")
     for name in mentioned:
         check_name("state", name)
-        if "states" in given and name not in {*named, *halting}:
+        if "states" in description and name not in {*named, *halting}:
             raise SofthatError(
                 f"a transition names the state {name!r}, which is none of the machine's: "
                 f"{shown(named)}"
             )
-    start = str(given.get("start", next(iter(table))[0]))
+    start = str(description.get("start", next(iter(table))[0]))
     if start not in states:
         raise SofthatError(f"the start state {start!r} is none of the machine's: {shown(states)}")
     transitions = tuple((state, read, action) for (state, read), action in table.items())
-    cells = cells_of(given.get("space", SPACE))
-    one_sided = given.get("one_sided", False)
+    cells = cells_of(description.get("space", SPACE))
+    one_sided = description.get("one_sided", False)
     if not isinstance(one_sided, bool):
         raise SofthatError(f"one_sided is {one_sided!r}: give true or false")
     return TuringMachine(states, symbols, start, halting, transitions, tapes, cells, one_sided)
@@ -169,26 +169,26 @@ def _entry(entry: Any, at: int, tapes: int) -> Row:
     return str(state), sides[0], Action(str(following), sides[1], sides[2])
 
 
-def _names(given: Any) -> list[Any]:
+def _names(names: Any) -> list[Any]:
     """One name, or several."""
-    if isinstance(given, str | int):
-        return [given]
-    if not isinstance(given, Sequence):
-        raise SofthatError(f"{given!r} is neither a name nor a list of names")
-    return list(given)
+    if isinstance(names, str | int):
+        return [names]
+    if not isinstance(names, Sequence):
+        raise SofthatError(f"{names!r} is neither a name nor a list of names")
+    return list(names)
 
 
-def _several(given: Any) -> list[str]:
+def _several(names: Any) -> list[str]:
     """The names of a list, or the characters of a text."""
-    return [str(name) for name in (given if isinstance(given, str) else _names(given))]
+    return [str(name) for name in (names if isinstance(names, str) else _names(names))]
 
 
-def _symbols(given: Mapping[str, Any], rows: Sequence[Row]) -> tuple[str, ...]:
+def _symbols(description: Mapping[str, Any], rows: Sequence[Row]) -> tuple[str, ...]:
     used = dict.fromkeys(
         symbol for _, read, action in rows for symbol in (*read, *action.write) if symbol != ANY
     )
-    named = _several(given.get("symbols", ()))
-    blank = str(given["blank"]) if "blank" in given else named[0] if named else None
+    named = _several(description.get("symbols", ()))
+    blank = str(description["blank"]) if "blank" in description else named[0] if named else None
     if blank is None:
         raise SofthatError("which symbol is the blank? give blank='_', or symbols with it first")
     if named:

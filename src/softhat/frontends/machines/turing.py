@@ -240,8 +240,8 @@ class TuringMachine(Machine):
             ],
         }
 
-    def _input(self, given: Any) -> list[str]:
-        word = checked_word(given, self.symbols, "is none of the tape's")
+    def _input(self, content: Any) -> list[str]:
+        word = checked_word(content, self.symbols, "is none of the tape's")
         if len(word) >= self.cells // 2:
             raise SofthatError(
                 f"an input of {len(word):,} symbols leaves the window of {self.cells:,} cells, "
@@ -259,7 +259,7 @@ class OnTapes(Machine):
         """The Turing machine."""
 
     @abstractmethod
-    def _input(self, given: Any) -> list[str]:
+    def _input(self, content: Any) -> list[str]:
         """The symbols of an input, checked."""
 
     @cached_property

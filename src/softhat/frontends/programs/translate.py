@@ -98,13 +98,13 @@ class _ProgramTranslation:
 
     # Booleans
 
-    def formula(self, node: Expression, at: Variable, given: dict[Formula, bool]) -> Formula:
+    def formula(self, node: Expression, at: Variable, assumed: dict[Formula, bool]) -> Formula:
         """What a Boolean expression says of the position `at`. Inside attention `at` is j, and
         `given` has the truth values of all that is said of i."""
         if at == "j" and (about := self.about_i(node)) is not None:
             if isinstance(about, str):
-                return TRUE if given.get(nodes.Symbol(about), False) else FALSE
-            return TRUE if given[about] else FALSE
+                return TRUE if assumed.get(nodes.Symbol(about), False) else FALSE
+            return TRUE if assumed[about] else FALSE
         match node:
             case syntax.Truth(_, value):
                 return TRUE if value else FALSE
@@ -124,12 +124,12 @@ class _ProgramTranslation:
                 self.check_variable(node, where, at)
                 return nodes.Mod(modulus, remainder)
             case syntax.Negation(_, operand):
-                return negated(self.formula(operand, at, given))
+                return negated(self.formula(operand, at, assumed))
             case syntax.Operation(_, "&" | "|" | "xor" | "->" | "<->" as gate, left, right):
-                f, g = self.formula(left, at, given), self.formula(right, at, given)
+                f, g = self.formula(left, at, assumed), self.formula(right, at, assumed)
                 return _gate(gate, f, g)
             case syntax.ChoiceExpression(_, condition, then, otherwise):
-                c, t, e = (self.formula(x, at, given) for x in (condition, then, otherwise))
+                c, t, e = (self.formula(x, at, assumed) for x in (condition, then, otherwise))
                 return any_of([all_of([c, t]), all_of([negated(c), e])])
             case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">" as relation, left, right):
                 return self.comparison(left, relation, right, at)
@@ -266,14 +266,14 @@ class _ProgramTranslation:
         self.check_cases(len(values) * 2 ** min(len(free), 20), node)
         together: dict[tuple[Formula, ...], list[Formula]] = {}
         for here, truths in product(values, product((True, False), repeat=len(free))):
-            given: dict[Formula, bool] = {**fixed, **dict(zip(free, truths, strict=True))}
-            parts = [atom if given[atom] else negated(atom) for atom in free]
+            assumed: dict[Formula, bool] = {**fixed, **dict(zip(free, truths, strict=True))}
+            parts = [atom if assumed[atom] else negated(atom) for atom in free]
             if here is None:
                 parts += [negated(nodes.Symbol(symbol)) for symbol in symbols]
             else:
-                given[nodes.Symbol(here)] = True
+                assumed[nodes.Symbol(here)] = True
                 parts.append(nodes.Symbol(here))
-            left = tuple(self.formula(body, "j", given) for body in bodies)
+            left = tuple(self.formula(body, "j", assumed) for body in bodies)
             together.setdefault(left, []).append(all_of(parts))
         if len(together) == 1:
             yield TRUE, next(iter(together))

@@ -278,14 +278,14 @@ def _by_category(
     f: Callable[[Value, Value], Value],
     x: Categories,
     y: Known,
-    given: Callable[[Value, Value], Value],
+    operation: Callable[[Value, Value], Value],
     first: bool,
 ) -> Known:
     """For each value of x a map of y."""
     guarded = []
     for v, bit in zip(x.values, x.bits, strict=True):
         g: Callable[[Value], Value] = partial(f, v)
-        match given:
+        match operation:
             case Between(sign):
                 g = With(sign, v, constant_first=first)
                 if sign in ("and", "or"):

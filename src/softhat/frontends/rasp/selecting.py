@@ -7,6 +7,7 @@ it; comparisons of counts of the whole sequence; equality of a count with a posi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
@@ -56,32 +57,38 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         _refuse_none(shop, keys, queries)
         if predicate in (Comparison.TRUE, Comparison.FALSE):
             return Everything(predicate is Comparison.TRUE)
+    ways = _ways(shop, keys, queries, predicate)
+    condition = next((way for way in ways if way is not None), None)
+    if condition is None:
+        raise shop.fault(
+            "its predicate relates too many values, and neither as an order or equality of "
+            f"positions and counts that attention can compute{_LIMIT}; compare tokens, or one "
+            "count or position with one"
+        )
+    return condition
+
+
+def _ways(
+    shop: Workshop, keys: Known, queries: Known, predicate: Predicate
+) -> Iterator[Condition | None]:
+    """The ways to say it, the best first; each is tried when it is asked for."""
     sign = predicate.value if isinstance(predicate, Comparison) else None
     try:
-        condition = select_positions(shop, keys, queries, predicate, sign)
+        yield select_positions(shop, keys, queries, predicate, sign)
     except NoMaskError as error:
         condition = _few_classes(shop, keys, queries, predicate)
         if condition is None:
             raise shop.fault(f"{error}{_LIMIT}") from None
-    if condition is None:
-        condition = pointed_by_cases(shop, keys, queries, predicate, sign)
-    if condition is None and sign == "==" and _tells_positions(keys):
-        condition = _codes(shop, keys, queries, predicate)
-    if condition is None:
-        condition = _classes(shop, keys, queries, predicate)
-    if condition is None and sign is not None:
-        condition = _compared(shop, keys, queries, sign)
-    if condition is None and isinstance(keys, Joint) and isinstance(queries, Joint):
-        condition = select_pairs(shop, keys, queries, predicate)
-    if condition is None:
-        condition = _few_classes(shop, keys, queries, predicate)
-    if condition is not None:
-        return condition
-    raise shop.fault(
-        "its predicate relates too many values, and neither as an order or equality of positions "
-        f"and counts that attention can compute{_LIMIT}; compare tokens, or one count or position "
-        "with one"
-    )
+        yield condition
+    yield pointed_by_cases(shop, keys, queries, predicate, sign)
+    if sign == "==" and _tells_positions(keys):
+        yield _codes(shop, keys, queries, predicate)
+    yield _classes(shop, keys, queries, predicate)
+    if sign is not None:
+        yield _compared(shop, keys, queries, sign)
+    if isinstance(keys, Joint) and isinstance(queries, Joint):
+        yield select_pairs(shop, keys, queries, predicate)
+    yield _few_classes(shop, keys, queries, predicate)
 
 
 _LIMIT = (

@@ -153,34 +153,34 @@ def check_states(count: int) -> None:
         )
 
 
-def read_dfa(given: DFA | Mapping[str, Any]) -> DFA:
+def read_dfa(description: DFA | Mapping[str, Any]) -> DFA:
     """An automaton as people write it, completed: a missing edge leads to rejection.
 
     `{"alphabet", "states", "start", "accept", "transitions": {state: {symbol: state}}}`, as in a
     JSON file; `alphabet` and `states` may be left out if the transitions name them all.
     """
-    if isinstance(given, DFA):
-        return given
-    if not isinstance(given, Mapping):
+    if isinstance(description, DFA):
+        return description
+    if not isinstance(description, Mapping):
         raise SofthatError(
             "an automaton is a mapping with alphabet, states, start, accept and transitions, "
-            f"not {type(given).__name__}"
+            f"not {type(description).__name__}"
         )
-    if unknown := sorted(map(str, set(given) - _KEYS)):
+    if unknown := sorted(map(str, set(description) - _KEYS)):
         raise SofthatError(
             f"an automaton has no entry {unknown[0]!r}: expected {', '.join(sorted(_KEYS))}"
         )
     for key in ("start", "accept", "transitions"):
-        if key not in given:
+        if key not in description:
             raise SofthatError(f"the automaton has no {key!r}")
-    transitions = given["transitions"]
+    transitions = description["transitions"]
     if not isinstance(transitions, Mapping) or not all(
         isinstance(edges, Mapping) for edges in transitions.values()
     ):
         raise SofthatError("transitions must be {state: {symbol: state}}")
     edges = {str(state): dict(row) for state, row in transitions.items()}
-    alphabet = _alphabet(given.get("alphabet"), edges)
-    states = _states(given, edges)
+    alphabet = _alphabet(description.get("alphabet"), edges)
+    states = _states(description, edges)
     check_states(len(states))
     place = {state: k for k, state in enumerate(states)}
     hole = len(states)
@@ -196,19 +196,19 @@ def read_dfa(given: DFA | Mapping[str, Any]) -> DFA:
                 raise SofthatError(f"state {state!r} leads to the unknown state {to!r}")
         step.append(tuple(place[str(row[s])] if s in row else hole for s in alphabet))
     step.append((hole,) * len(alphabet))
-    accepting = frozenset(place[str(state)] for state in given["accept"])
-    return renumbered(DFA(alphabet, place[str(given["start"])], accepting, tuple(step)))
+    accepting = frozenset(place[str(state)] for state in description["accept"])
+    return renumbered(DFA(alphabet, place[str(description["start"])], accepting, tuple(step)))
 
 
 _KEYS = {"alphabet", "states", "start", "accept", "transitions"}
 
 
-def _alphabet(given: object, edges: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    if given is None:
-        given = sorted({str(symbol) for row in edges.values() for symbol in row})
-    if not isinstance(given, Iterable):
-        raise SofthatError(f"the alphabet must be text or a list of strings, not {given!r}")
-    return check_alphabet(tuple(given))
+def _alphabet(symbols: object, edges: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    if symbols is None:
+        symbols = sorted({str(symbol) for row in edges.values() for symbol in row})
+    if not isinstance(symbols, Iterable):
+        raise SofthatError(f"the alphabet must be text or a list of strings, not {symbols!r}")
+    return check_alphabet(tuple(symbols))
 
 
 def check_alphabet(alphabet: Sequence[object]) -> tuple[str, ...]:
@@ -223,14 +223,14 @@ def check_alphabet(alphabet: Sequence[object]) -> tuple[str, ...]:
     return tuple(str(symbol) for symbol in alphabet)
 
 
-def _states(given: Mapping[str, Any], edges: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    if not isinstance(given["accept"], Iterable) or isinstance(given["accept"], str):
-        raise SofthatError(f"accept must be a list of states, not {given['accept']!r}")
-    named = [given["start"], *given["accept"]]
-    if given.get("states") is None:
+def _states(description: Mapping[str, Any], edges: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    if not isinstance(description["accept"], Iterable) or isinstance(description["accept"], str):
+        raise SofthatError(f"accept must be a list of states, not {description['accept']!r}")
+    named = [description["start"], *description["accept"]]
+    if description.get("states") is None:
         used = [*edges, *(to for row in edges.values() for to in row.values())]
         return list(dict.fromkeys(str(state) for state in [*named, *used]))
-    listed = given["states"]
+    listed = description["states"]
     if not isinstance(listed, Iterable) or isinstance(listed, str):
         raise SofthatError(f"states must be a list, not {listed!r}")
     states = list(map(str, listed))

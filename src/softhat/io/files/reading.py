@@ -54,9 +54,9 @@ def opened(path: str | Path, inside: Path | None = None) -> BufferedReader:
     """
     name = str(as_path(path))
     with refusals("read", name):
-        given = 0 if name == "/dev/stdin" else _descriptor(name)
-        if given is not None:
-            return os.fdopen(os.dup(given), "rb")
+        descriptor = 0 if name == "/dev/stdin" else _descriptor(name)
+        if descriptor is not None:
+            return os.fdopen(os.dup(descriptor), "rb")
         _check_kind(name, os.stat(name).st_mode)  # noqa: PTH116 - Path.stat takes no bytes names
         if inside is not None and not _lies_in(name, inside):
             raise SofthatError(f"{name} is a link that leads out of its folder: not followed")
