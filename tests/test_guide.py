@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import softhat
 from softhat.ahat.gallery import GALLERY
 from softhat.numbers.positions import NAMES
+from tests.slices import every
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -72,8 +75,9 @@ def test_a_construction_names_its_code_its_proof_and_its_attack(page: Path) -> N
 def test_every_picture_is_made_by_a_script() -> None:
     scripts = "".join(file.read_text() for file in (DOCS / "scripts").glob("*.py"))
     for image in (DOCS / "images").rglob("*"):
-        if image.is_file() and (image.parent.name != "gallery" or image.stem not in GALLERY):
-            assert f'"{image.stem}"' in scripts, f"{image}: which script makes it?"
+        drawn = image.name.removesuffix(".plot.json") if image.suffix == ".json" else image.stem
+        if image.is_file() and (image.parent.name != "gallery" or drawn not in GALLERY):
+            assert f'"{drawn}"' in scripts, f"{image}: which script makes it?"
 
 
 def test_the_file_format_names_every_position_feature() -> None:
@@ -109,3 +113,15 @@ def test_it_builds_without_warnings(tmp_path: Path) -> None:
             r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text()
         )
         assert not loaded, f"{page.name} loads {loaded[0]}"
+
+
+@pytest.mark.parametrize("name", every(9, GALLERY))
+def test_the_gallery_is_of_the_present(name: str) -> None:
+    """Each model is called what it is called now, and its lengths are those of its certificate."""
+    page = (DOCS / "gallery.md").read_text()
+    section = page.split(f"\n## {name}\n")[1].partition("\n## ")[0]
+    title = inspect.cleandoc(GALLERY[name].__doc__ or "").split("\n\n")[0]
+    lengths = softhat.simulate(GALLERY[name]()).certificate.max_length
+    floats = ", ".join(f"{dtype} to {n:,}" for dtype, n in lengths.items() if n)
+    for line in (title, f"- proved right in {floats or 'no float format'}"):
+        assert f"\n{line}\n" in section, "run `python docs/scripts/pictures.py gallery`"
