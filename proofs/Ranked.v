@@ -44,14 +44,24 @@ Fixpoint cases (xs : list nat) (e : knowledge) : list knowledge :=
   match xs with
   | [] => if without_symbol e then [] else [e]
   | x :: xs =>
-      (if impossible e (x, true) then [] else cases xs ((x, true) :: e))
-      ++ (if impossible e (x, false) then [] else cases xs ((x, false) :: e))
+      match known e x with
+      | Some _ => cases xs e
+      | None =>
+          (if impossible e (x, true) then [] else cases xs ((x, true) :: e))
+          ++ (if impossible e (x, false) then [] else cases xs ((x, false) :: e))
+      end
   end.
+
+(* few enough for all cases; of symbols a position has one only *)
+Definition few (xs : list nat) : bool :=
+  Nat.leb (length xs) 40
+  && Nat.leb (length (filter (fun s =>
+       match nth_error p s with Some (Token _) => false | _ => true end) xs)) 12.
 
 (* two literals that never hold together *)
 Definition never_both (a b : literal) : bool :=
   let xs := leaves_of [a; b] in
-  if Nat.leb (length xs) 16 then
+  if few xs then
     forallb (fun e => match and3 (value e a) (value e b) with Some false => true | _ => false end)
       (cases xs [])
   else false.
@@ -134,7 +144,8 @@ Lemma cases_complete i xs : 1 <= i <= n -> forall e, meets i e ->
 Proof.
   intros Hi. induction xs as [|x xs IH]; intros e M; cbn [cases].
   - rewrite (symbol_there i e Hi M). exists e. split; [left; reflexivity|exact M].
-  - assert (M' : meets i ((x, bit v x i) :: e)).
+  - destruct (known e x); [exact (IH e M)|].
+    assert (M' : meets i ((x, bit v x i) :: e)).
     { intros s b [E|I]; [injection E as <- <-; reflexivity|apply M, I]. }
     destruct (IH _ M') as (e' & I & Me). exists e'. split; [|exact Me].
     assert (Q : impossible e (x, bit v x i) = false).
@@ -145,7 +156,7 @@ Qed.
 Lemma never_both_sound a b i : 1 <= i <= n -> never_both a b = true ->
   lit v a i = true -> lit v b i = false.
 Proof.
-  intros Hi N A. unfold never_both in N. destruct (Nat.leb _ 16); [|discriminate].
+  intros Hi N A. unfold never_both in N. destruct (few _); [|discriminate].
   destruct (cases_complete i (leaves_of [a; b]) Hi []) as (e & I & M); [intros ? ? []|].
   rewrite forallb_forall in N. specialize (N e I).
   destruct (and3 (value e a) (value e b)) as [[]|] eqn:E; try discriminate.
@@ -279,24 +290,25 @@ Definition view_eq (a b : view) : {a = b} + {a <> b}.
 Proof. repeat decide equality. Defined.
 Definition sight_eq (a b : sight) : {a = b} + {a <> b}.
 Proof. repeat decide equality. Defined.
-Definition sights (cs qs ks : list literal) : list sight :=
+Definition sights (e0 : knowledge) (cs qs ks : list literal) : list sight :=
   nodup sight_eq (map (fun e => (look cs e, look qs e, look ks e))
-    (cases (leaves_of (cs ++ qs ++ ks)) [])).
-Definition views (xs : list literal) : list view :=
-  nodup view_eq (map (look xs) (cases (leaves_of xs) [])).
+    (cases (leaves_of (cs ++ qs ++ ks)) e0)).
+Definition views (e0 : knowledge) (xs : list literal) : list view :=
+  nodup view_eq (map (look xs) (cases (leaves_of xs) e0)).
 
-Lemma sights_complete cs qs ks i : 1 <= i <= n -> exists c q k, In (c, q, k) (sights cs qs ks)
+Lemma sights_complete e0 cs qs ks i : 1 <= i <= n -> meets i e0 ->
+  exists c q k, In (c, q, k) (sights e0 cs qs ks)
   /\ tells c cs i /\ tells q qs i /\ tells k ks i.
 Proof.
-  intros Hi. destruct (cases_complete i (leaves_of (cs ++ qs ++ ks)) Hi []) as (e & I & M);
-    [intros ? ? []|].
+  intros Hi M0. destruct (cases_complete i (leaves_of (cs ++ qs ++ ks)) Hi e0 M0) as (e & I & M).
   exists (look cs e), (look qs e), (look ks e).
   split; [|repeat split; apply look_tells; assumption].
   apply nodup_In. apply in_map_iff. exists e. auto.
 Qed.
-Lemma views_complete xs i : 1 <= i <= n -> exists o, In o (views xs) /\ tells o xs i.
+Lemma views_complete e0 xs i : 1 <= i <= n -> meets i e0 ->
+  exists o, In o (views e0 xs) /\ tells o xs i.
 Proof.
-  intros Hi. destruct (cases_complete i (leaves_of xs) Hi []) as (e & I & M); [intros ? ? []|].
+  intros Hi M0. destruct (cases_complete i (leaves_of xs) Hi e0 M0) as (e & I & M).
   exists (look xs e). split; [|apply look_tells; assumption].
   apply nodup_In. apply in_map_iff. exists e. auto.
 Qed.
@@ -357,10 +369,38 @@ Proof.
     cbn [andb]. revert c E. apply and3_sound; assumption.
 Qed.
 
-Definition implies3 (a b : option bool) : bool :=
-  match a, b with Some false, _ | _, Some true => true | _, _ => false end.
+(* every position chooses itself *)
 Definition is3 (a : option bool) (b : bool) : bool :=
   match a with Some c => Bool.eqb c b | None => false end.
+Definition chooses_itself (ps : list (literal * literal)) (m : mask) : bool :=
+  let rs := rules_in ps m in
+  if few (leaves_of (queries rs ++ keys rs)) then
+    forallb (fun s => is3 (counted3 (map snd rs) Eq (snd (fst s)) (snd s)) true)
+      (sights [] [] (queries rs) (keys rs))
+  else false.
+
+Lemma is3_sound a b x : is3 a b = true -> (forall c, a = Some c -> x = c) -> x = b.
+Proof.
+  intros I A. destruct a as [c|]; [|discriminate]. apply eqb_prop in I. subst.
+  apply A, eq_refl.
+Qed.
+
+Lemma chooses_itself_sound ps m i : chooses_itself ps m = true -> 1 <= i <= n ->
+  In i (visible n m i) /\ chosen v ps i i = true.
+Proof.
+  intros C Hi. unfold chooses_itself in C. destruct (few _); [|discriminate].
+  destruct (sights_complete [] [] (queries (rules_in ps m)) (keys (rules_in ps m)) i Hi)
+    as (c & q & k & I & _ & Tq & Tk); [intros ? ? []|].
+  rewrite forallb_forall in C. specialize (C _ I). cbn [fst snd] in C.
+  assert (F : counted (rules_in ps m) i i = true).
+  { apply (is3_sound _ _ _ C). intros b. rewrite <- (Nat.compare_refl i).
+    apply counted3_sound; assumption. }
+  rewrite counted_in in F. apply andb_true_iff in F as [S Ch]. split; [|exact Ch].
+  unfold visible. apply filter_In. split; [apply in_seq; lia|exact S].
+Qed.
+
+Definition implies3 (a b : option bool) : bool :=
+  match a, b with Some false, _ | _, Some true => true | _, _ => false end.
 
 (* all that j counts k counts too, and one of j and k besides: j stands before k; what else there
    is stands before, between or after them *)
@@ -382,19 +422,14 @@ Proof.
   - specialize (A false eq_refl). congruence.
   - destruct b as [[]|]; try discriminate. apply B, eq_refl.
 Qed.
-Lemma is3_sound a b x : is3 a b = true -> (forall c, a = Some c -> x = c) -> x = b.
-Proof.
-  intros I A. destruct a as [c|]; [|discriminate]. apply eqb_prop in I. subst.
-  apply A, eq_refl.
-Qed.
-
-Lemma counts_more_sound rs j k sj sk : 1 <= j <= n -> 1 <= k <= n -> j < k ->
+Lemma counts_more_sound e0 rs j k sj sk : (forall a, 1 <= a <= n -> meets a e0) ->
+  1 <= j <= n -> 1 <= k <= n -> j < k ->
   tells (snd (fst sj)) (queries rs) j -> tells (snd sj) (keys rs) j ->
   tells (snd (fst sk)) (queries rs) k -> tells (snd sk) (keys rs) k ->
-  counts_more (map snd rs) sj sk (views (keys rs)) = true ->
+  counts_more (map snd rs) sj sk (views e0 (keys rs)) = true ->
   length (filter (counted rs j) (seq 1 n)) <> length (filter (counted rs k) (seq 1 n)).
 Proof.
-  intros Hj Hk L Qj Kj Qk Kk C. destruct sj as [[cj qj] kj], sk as [[ck qk] kk].
+  intros M0 Hj Hk L Qj Kj Qk Kk C. destruct sj as [[cj qj] kj], sk as [[ck qk] kk].
   cbn [fst snd] in *. unfold counts_more in C.
   assert (By : forall i a q x o, tells q (queries rs) i -> tells x (keys rs) a ->
     Nat.compare a i = o -> forall c, counted3 (map snd rs) o q x = Some c -> counted rs i a = c).
@@ -410,7 +445,8 @@ Proof.
       by lia.
     apply filter_more with (x := j).
     + intros a Ia J. apply in_seq in Ia.
-      destruct (views_complete (keys rs) a ltac:(lia)) as (x & Ix & Tx). specialize (C4 x Ix).
+      destruct (views_complete e0 (keys rs) a ltac:(lia) (M0 a ltac:(lia))) as (x & Ix & Tx).
+      specialize (C4 x Ix).
       rewrite !andb_true_iff in C4. destruct C4 as [[C5 C6] C7].
       destruct (Nat.lt_total a j) as [A|[->|A]].
       * exact (implies3_sound _ _ _ _ C5 (By j a qj x Lt Qj Tx (Under a j A))
@@ -430,7 +466,8 @@ Proof.
       by lia.
     apply filter_more with (x := k).
     + intros a Ia J. apply in_seq in Ia.
-      destruct (views_complete (keys rs) a ltac:(lia)) as (x & Ix & Tx). specialize (C4 x Ix).
+      destruct (views_complete e0 (keys rs) a ltac:(lia) (M0 a ltac:(lia))) as (x & Ix & Tx).
+      specialize (C4 x Ix).
       rewrite !andb_true_iff in C4. destruct C4 as [[C5 C6] C7].
       destruct (Nat.lt_total a j) as [A|[->|A]].
       * exact (implies3_sound _ _ _ _ C5 (By k a qk x Lt Qk Tx (Under a k ltac:(lia)))
@@ -501,6 +538,177 @@ Proof.
   - apply IH; assumption.
 Qed.
 
+(** ** What is the same everywhere: comparisons of counts over the whole word *)
+
+(* the terms of a comparison that is the same at every position, and its threshold *)
+Definition whole (s : nat) : option (list (Z * option nat) * Z) :=
+  match nth_error p s with
+  | Some (Sign None None (Some t) 0%Z 0%Z c) =>
+      match nth_error p t with Some (Average ts All) => Some (ts, c) | _ => None end
+  | _ => None
+  end.
+Definition everywhere (s : nat) : bool := match whole s with Some _ => true | None => false end.
+Definition total (ts : list (Z * option nat)) : Z := sum_over (weigh v ts) (seq 1 n).
+
+Lemma whole_bit s ts c i : whole s = Some (ts, c) -> 1 <= i <= n ->
+  bit v s i = Z.leb c (total ts).
+Proof.
+  intros W Hi. unfold whole in W. destruct (nth_error p s) as [g|] eqn:G; [|discriminate].
+  destruct g as [| | | | | | | | |x z t a b k| | | | | | |]; try discriminate.
+  destruct x; [discriminate|]. destruct z; [discriminate|]. destruct t as [t|]; [|discriminate].
+  destruct a; try discriminate. destruct b; try discriminate.
+  destruct (nth_error p t) as [h|] eqn:H; [|discriminate].
+  destruct h as [| | | | | | | |us r| | | | | | | |]; try discriminate.
+  destruct r; try discriminate. injection W as -> ->.
+  pose proof (Hv _ _ G i Hi) as M. pose proof (Hv _ _ H i Hi) as N. cbn [means sum_of] in M, N.
+  rewrite M, N. unfold total, span. f_equal. lia.
+Qed.
+
+Lemma everywhere_same s i j : everywhere s = true -> 1 <= i <= n -> 1 <= j <= n ->
+  bit v s i = bit v s j.
+Proof.
+  intros E Hi Hj. unfold everywhere in E. destruct (whole s) as [[ts c]|] eqn:W; [|discriminate].
+  rewrite (whole_bit s ts c i W Hi), (whole_bit s ts c j W Hj). reflexivity.
+Qed.
+
+(* a sum of terms, and a number: together at least 0 *)
+Definition bound := (list (Z * option nat) * Z)%type.
+Definition negated (ts : list (Z * option nat)) : list (Z * option nat) :=
+  map (fun t => (- fst t, snd t)%Z) ts.
+Definition bound_of (a : nat * bool) : list bound :=
+  match whole (fst a) with
+  | Some (ts, c) => [if snd a then (ts, - c)%Z else (negated ts, c - 1)%Z]
+  | None => []
+  end.
+Definition least (b : bound) : Prop := (0 <= total (fst b) + snd b)%Z.
+
+Lemma weigh_cons t ts j :
+  weigh v (t :: ts) j = (fst t * (if lit v (Lit (snd t) true) j then 1 else 0) + weigh v ts j)%Z.
+Proof. reflexivity. Qed.
+Lemma weigh_app ts us j : weigh v (ts ++ us) j = (weigh v ts j + weigh v us j)%Z.
+Proof. induction ts as [|t ts IH]; [reflexivity|]. cbn [app]. rewrite !weigh_cons, IH. lia. Qed.
+Lemma weigh_negated ts j : weigh v (negated ts) j = (- weigh v ts j)%Z.
+Proof.
+  induction ts as [|t ts IH]; [reflexivity|]. cbn [negated map]. fold (negated ts).
+  rewrite !weigh_cons, IH. cbn [fst snd]. lia.
+Qed.
+Lemma sum_over_plus f g h l : (forall j, h j = f j + g j)%Z ->
+  (sum_over h l = sum_over f l + sum_over g l)%Z.
+Proof.
+  intros E. induction l as [|j l IH]; [reflexivity|]. unfold sum_over in *. cbn [fold_right].
+  rewrite IH, E. lia.
+Qed.
+Lemma total_app ts us : (total (ts ++ us) = total ts + total us)%Z.
+Proof. apply sum_over_plus. intros j. apply weigh_app. Qed.
+Lemma total_negated ts : (total (negated ts) = - total ts)%Z.
+Proof.
+  enough (total ts + total (negated ts) = 0)%Z by lia. unfold total.
+  rewrite <- (sum_over_plus (weigh v ts) (weigh v (negated ts)) (fun _ => 0%Z)).
+  - induction (seq 1 n) as [|j l IH]; [reflexivity|]. unfold sum_over in *. cbn. exact IH.
+  - intros j. rewrite weigh_negated. lia.
+Qed.
+
+Lemma bound_of_least a b i : 1 <= i <= n -> bit v (fst a) i = snd a -> In b (bound_of a) -> least b.
+Proof.
+  intros Hi A I. unfold bound_of in I. destruct (whole (fst a)) as [[ts c]|] eqn:W; [|destruct I].
+  destruct I as [<-|[]]. rewrite (whole_bit _ ts c i W Hi) in A. unfold least.
+  destruct (snd a); cbn [fst snd].
+  - apply Z.leb_le in A. lia.
+  - apply Z.leb_gt in A. rewrite total_negated. lia.
+Qed.
+
+(* terms that add up to 0, whatever their signals are *)
+Definition coefficient (x : option nat) (ts : list (Z * option nat)) : Z :=
+  fold_right (fun t s => if option_eqb x (snd t) then (fst t + s)%Z else s) 0%Z ts.
+Definition others_than (x : option nat) (ts : list (Z * option nat)) : list (Z * option nat) :=
+  filter (fun t => negb (option_eqb x (snd t))) ts.
+Fixpoint cancels (fuel : nat) (ts : list (Z * option nat)) : bool :=
+  match ts, fuel with
+  | [], _ => true
+  | t :: _, S fuel => Z.eqb (coefficient (snd t) ts) 0 && cancels fuel (others_than (snd t) ts)
+  | _, O => false
+  end.
+
+Lemma option_eqb_eq a b : option_eqb a b = true -> a = b.
+Proof.
+  destruct a, b; cbn; intros E; try discriminate; [apply Nat.eqb_eq in E; congruence|reflexivity].
+Qed.
+Lemma weigh_split x ts j : weigh v ts j
+  = (coefficient x ts * (if lit v (Lit x true) j then 1 else 0) + weigh v (others_than x ts) j)%Z.
+Proof.
+  induction ts as [|t ts IH]; [reflexivity|]. cbn [coefficient fold_right others_than filter].
+  fold (coefficient x ts) (others_than x ts). rewrite weigh_cons, IH.
+  destruct (option_eqb x (snd t)) eqn:E; cbn [negb].
+  - apply option_eqb_eq in E. subst x. lia.
+  - rewrite weigh_cons. lia.
+Qed.
+Lemma cancels_zero fuel : forall ts, cancels fuel ts = true -> forall j, weigh v ts j = 0%Z.
+Proof.
+  induction fuel as [|fuel IH]; intros [|t ts] C j; try reflexivity; [discriminate|].
+  cbn [cancels] in C. apply andb_true_iff in C as [C1 C2]. apply Z.eqb_eq in C1.
+  rewrite (weigh_split (snd t)), C1, (IH _ C2 j). reflexivity.
+Qed.
+Definition absurd_ (b : bound) : bool :=
+  Z.ltb (snd b) 0 && cancels (length (fst b)) (fst b).
+Lemma absurd_sound b : least b -> absurd_ b = false.
+Proof.
+  intros L. apply not_true_is_false. intros A. unfold absurd_ in A.
+  apply andb_true_iff in A as [A1 A2]. apply Z.ltb_lt in A1.
+  assert (Z0 : total (fst b) = 0%Z).
+  { unfold total. pose proof (cancels_zero _ _ A2) as C.
+    induction (seq 1 n) as [|j l IH]; [reflexivity|]. unfold sum_over in *. cbn [fold_right].
+    rewrite (C j), IH. reflexivity. }
+  unfold least in L. lia.
+Qed.
+Definition both (a b : bound) : bound := (fst a ++ fst b, snd a + snd b)%Z.
+Lemma both_least a b : least a -> least b -> least (both a b).
+Proof. unfold least, both. cbn [fst snd]. rewrite total_app. lia. Qed.
+(* three comparisons that contradict each other *)
+Definition contradictory (e : knowledge) : bool :=
+  let bs := flat_map bound_of e in
+  existsb (fun a => existsb (fun b => let ab := both a b in
+    existsb (fun c => absurd_ (both ab c)) bs) bs) bs.
+
+(* what may be everywhere *)
+Definition worlds (xs : list nat) : list knowledge :=
+  filter (fun e => negb (contradictory e)) (cases (filter everywhere xs) []).
+
+Lemma cases_of xs : forall e0 e, In e (cases xs e0) ->
+  forall s b, In (s, b) e -> In (s, b) e0 \/ In s xs.
+Proof.
+  induction xs as [|x xs IH]; intros e0 e I s b B; cbn [cases] in I.
+  - destruct (without_symbol e0); [destruct I|]. destruct I as [<-|[]]. left. exact B.
+  - destruct (known e0 x).
+    + destruct (IH _ _ I s b B); [left; assumption|right; right; assumption].
+    + assert (Go : forall c, In e (cases xs ((x, c) :: e0)) -> In (s, b) e0 \/ In s (x :: xs)).
+      { intros c J. destruct (IH _ _ J s b B) as [[E|K]|K].
+        - injection E as -> _. right. left. reflexivity.
+        - left. exact K.
+        - right. right. exact K. }
+      apply in_app_or in I as [I|I].
+      * destruct (impossible e0 (x, true)); [destruct I|exact (Go true I)].
+      * destruct (impossible e0 (x, false)); [destruct I|exact (Go false I)].
+Qed.
+
+Lemma worlds_complete xs i : 1 <= i <= n ->
+  exists e, In e (worlds xs) /\ forall j, 1 <= j <= n -> meets j e.
+Proof.
+  intros Hi. destruct (cases_complete i (filter everywhere xs) Hi []) as (e & I & M);
+    [intros ? ? []|].
+  exists e. split.
+  - apply filter_In. split; [exact I|]. apply negb_true_iff, not_true_is_false. intros C.
+    unfold contradictory in C.
+    assert (L : forall b, In b (flat_map bound_of e) -> least b).
+    { intros b Ib. apply in_flat_map in Ib as (a & Ia & Ib).
+      destruct a as [s c]. exact (bound_of_least (s, c) b i Hi (M s c Ia) Ib). }
+    apply existsb_exists in C as (a & Ia & C). apply existsb_exists in C as (b & Ib & C).
+    apply existsb_exists in C as (c & Ic & C).
+    rewrite absurd_sound in C; [discriminate|].
+    apply both_least; [apply both_least|]; apply L; assumption.
+  - intros j Hj s b B. rewrite <- (M s b B). apply everywhere_same; try assumption.
+    destruct (cases_of _ _ _ I s b B) as [[]|K]. apply filter_In in K. apply K.
+Qed.
+
 (* Positions that have the same code are one: their counts are the same, so neither counts more. *)
 Definition own_rank (top : nat) (ds : list (literal * literal)) : bool :=
   match count_in ds with
@@ -509,15 +717,18 @@ Definition own_rank (top : nat) (ds : list (literal * literal)) : bool :=
       | Some rs =>
           if distinct (map (as_digits (digits_in c ds)) (seq 0 (S top))) then
             let code := code_in ds in
-            if Nat.leb (length (leaves_of (map snd code ++ queries rs ++ keys rs))) 16
-               && Nat.leb (length (leaves_of (map fst code))) 16 then
-              let ss := sights (map snd code) (queries rs) (keys rs) in
-              let others := views (keys rs) in
-              forallb (fun o => forallb (fun sj => if unlike o (fst (fst sj)) then true else
-                forallb (fun sk =>
-                  if unlike o (fst (fst sk)) then true
-                  else if unlike (fst (fst sj)) (fst (fst sk)) then true
-                  else counts_more (map snd rs) sj sk others) ss) ss) (views (map fst code))
+            let asked := leaves_of (map fst code) in
+            let held := leaves_of (map snd code ++ queries rs ++ keys rs) in
+            if few asked && few held then
+              forallb (fun e0 =>
+                let ss := sights e0 (map snd code) (queries rs) (keys rs) in
+                let others := views e0 (keys rs) in
+                forallb (fun o => forallb (fun sj => if unlike o (fst (fst sj)) then true else
+                  forallb (fun sk =>
+                    if unlike o (fst (fst sk)) then true
+                    else if unlike (fst (fst sj)) (fst (fst sk)) then true
+                    else counts_more (map snd rs) sj sk others) ss) ss)
+                  (views e0 (map fst code))) (worlds (asked ++ held))
             else false
           else false
       | None => false
@@ -561,8 +772,10 @@ Proof.
   destruct (count_in ds) as [c|]; [|discriminate].
   destruct (rules_of c) as [rs|] eqn:Rs; [|discriminate].
   destruct (distinct _) eqn:D; [|discriminate].
-  destruct (Nat.leb _ 16 && Nat.leb _ 16); [|discriminate]. cbv zeta in R.
-  rewrite forallb_forall in R.
+  destruct (few _ && few _); [|discriminate]. cbv zeta in R.
+  set (xs := leaves_of _ ++ leaves_of _) in R.
+  destruct (worlds_complete xs i Hi) as (e0 & I0 & M0). rewrite forallb_forall in R.
+  specialize (R e0 I0). cbv beta in R. rewrite forallb_forall in R.
   assert (Few : forall t, length (filter (counted rs t) (seq 1 n)) <= top).
   { intros t. pose proof (filter_few (counted rs t) (seq 1 n)) as F. rewrite seq_length in F.
     lia. }
@@ -573,22 +786,23 @@ Proof.
     - apply in_seq. specialize (Few k). lia.
     - unfold as_digits. rewrite <- (rules_count c rs j Rs Hj), <- (rules_count c rs k Rs Hk).
       apply (same_digits ds c i); assumption. }
-  destruct (views_complete (map fst (code_in ds)) i Hi) as (o & Io & To). specialize (R o Io).
+  destruct (views_complete e0 (map fst (code_in ds)) i Hi (M0 i Hi)) as (o & Io & To).
+  specialize (R o Io).
   rewrite forallb_forall in R.
   assert (Apart : forall a b, 1 <= a <= n -> 1 <= b <= n -> a < b -> coded v ds i a = true ->
     coded v ds i b = true ->
     length (filter (counted rs a) (seq 1 n)) <> length (filter (counted rs b) (seq 1 n))).
   { intros a b Ha Hb L Ca Cb. pose proof (code_agrees ds i a Ca) as Aa.
     pose proof (code_agrees ds i b Cb) as Ab.
-    destruct (sights_complete (map snd (code_in ds)) (queries rs) (keys rs) a Ha)
+    destruct (sights_complete e0 (map snd (code_in ds)) (queries rs) (keys rs) a Ha (M0 a Ha))
       as (ca & qa & ka & Ia & Tca & Tqa & Tka).
-    destruct (sights_complete (map snd (code_in ds)) (queries rs) (keys rs) b Hb)
+    destruct (sights_complete e0 (map snd (code_in ds)) (queries rs) (keys rs) b Hb (M0 b Hb))
       as (cb & qb & kb & Ib & Tcb & Tqb & Tkb).
     specialize (R _ Ia). cbn [fst snd] in R. rewrite (unlike_sound o ca _ _ i a To Tca Aa) in R.
     rewrite forallb_forall in R. specialize (R _ Ib). cbn [fst snd] in R.
     rewrite (unlike_sound o cb _ _ i b To Tcb Ab) in R.
     rewrite (unlike_sound ca cb _ _ a b Tca Tcb) in R.
-    - exact (counts_more_sound rs a b (ca, qa, ka) (cb, qb, kb) Ha Hb L Tqa Tka Tqb Tkb R).
+    - exact (counts_more_sound e0 rs a b (ca, qa, ka) (cb, qb, kb) M0 Ha Hb L Tqa Tka Tqb Tkb R).
     - clear -Aa Ab. revert Aa Ab. generalize (map fst (code_in ds)).
       generalize (map snd (code_in ds)).
       intros ys xs A. induction A as [|x y xs ys E A IH]; intros B; inversion B; subst; constructor;

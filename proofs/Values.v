@@ -144,14 +144,6 @@ Definition one_key (ps : list (literal * literal)) : bool :=
   | (_, k) :: _ => single k && forallb (fun qk => if literal_eq k (snd qk) then true else false) ps
   end.
 
-(* every position selects itself *)
-Definition picks_itself (ps : list (literal * literal)) (mk : mask) : bool :=
-  match mk with AtMost | Program.AtLeast | Any => true | _ => false end
-  && existsb (fun qk => match of (fst qk), of (snd qk) with
-       | None, None => plain (fst qk) && plain (snd qk)
-       | _, _ => false
-       end) ps.
-
 Definition always (g : signal) : bool :=
   match g with
   | Table rows => all_apart rows_clash rows
@@ -159,7 +151,7 @@ Definition always (g : signal) : bool :=
   | Program.At ds _ _ M =>
       N.leb top M && (if own_code ds then true else own_rank p alphabet (N.to_nat top) ds)
   | Width ps _ M => N.leb top M && all_apart pairs_clash ps
-  | Blend ps _ mk M => N.leb top M && all_apart pairs_clash ps && picks_itself ps mk
+  | Blend ps _ mk M => N.leb top M && all_apart pairs_clash ps && chooses_itself p alphabet ps mk
   | _ => true
   end.
 
@@ -333,13 +325,8 @@ Proof.
     rewrite !andb_true_iff.
     split; [split|]; [apply N.leb_le; lia|apply pairs_once;
       [exact Hi|apply visible_inside|exact F2]|].
-    unfold picks_itself in F3. apply andb_true_iff in F3 as [Mk F3].
-    apply existsb_exists. exists i. split.
-    + unfold visible. apply filter_In. split; [apply in_seq; lia|].
-      destruct mk; try discriminate Mk; cbn [sees]; trivial; apply Nat.leb_refl.
-    + apply existsb_exists in F3 as ([a b] & I & F3). unfold chosen. apply existsb_exists.
-      exists (a, b). split; [exact I|]. unfold Program.paired. cbn [fst snd] in *. unfold lit.
-      destruct (of a); [discriminate|]. destruct (of b); [discriminate|]. exact F3.
+    apply existsb_exists. exists i.
+    exact (chooses_itself_sound p alphabet n _ v Hv Hw ps mk i F3 Hi).
 Qed.
 End Always.
 

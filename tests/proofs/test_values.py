@@ -33,6 +33,7 @@ PROGRAMS = {
     "induction": (lib.make_induction(), "ab"),
     "bounded Dyck": (GALLERY["bounded-dyck-2"].make(4), "()[]"),
     "sort by frequency": (GALLERY["sort-by-frequency"].make(4), (1, 2, 3)),
+    "sort many": (lib.make_sort(tokens, tokens, max_seq_len=3, min_key=1), range(1, 45)),
 }
 
 
@@ -82,8 +83,8 @@ def test_programs_pass(target: Attention, tmp_path: Path) -> None:
         [_makes(target), *([ALWAYS] if always_fits(m.compiled.program, m.max_length) else [])]
         for m in models
     ]
-    # What sorting by frequency reads depends on how three frequencies are ordered.
-    assert [len(own) for own in asked] == [2, 2, 2, 2, 2, 1, 2]
+    # With so many symbols Coq would take long to see that ranks differ.
+    assert [len(own) for own in asked] == [2, 2, 2, 2, 2, 2, 1, 2]
     assert all(_ask(models, asked, tmp_path))
 
 

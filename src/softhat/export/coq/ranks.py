@@ -7,17 +7,19 @@ at a position: of which leaves of the gates hold there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, product
 
 from softhat.program.gates import And, Steps, Total, Xor
-from softhat.program.heads import At, Mask, Previous, Sign, Width
+from softhat.program.heads import At, Average, Mask, Previous, Selector, Sign, Terms, Width
 from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
-from softhat.program.signals import Program
+from softhat.program.signals import Program, Signal
 
-MOST_LEAVES = 16
-"""With more leaves there could be too many cases."""
+MOST_LEAVES, MOST_FREE = 40, 12
+"""With more leaves, or more that are no symbols, there could be too many cases."""
 _Case = Mapping[int, bool]
 """What leaves are at a position."""
 _Bits = tuple[bool, ...]
@@ -58,8 +60,21 @@ class _Sight:
 def never_both(a: Literal, b: Literal, program: Program) -> bool:
     """Two literals that never hold together, whatever holds of the leaves under them."""
     leaves = _leaves((a, b), program)
-    return len(leaves) <= MOST_LEAVES and not any(
+    return _are_few(leaves, program) and not any(
         _value(case, a, program) and _value(case, b, program)
+        for case in _cases(leaves, {}, program)
+    )
+
+
+def chooses_itself(selector: Selector, program: Program) -> bool:
+    """Does every position select itself, among others?"""
+    rules = _rules_in(selector)
+    leaves = _leaves([x for rule in rules for x in (rule.query, rule.key)], program)
+    return _are_few(leaves, program) and all(
+        any(
+            rule.counts(0, _value(case, rule.query, program), _value(case, rule.key, program))
+            for rule in rules
+        )
         for case in _cases(leaves, {}, program)
     )
 
@@ -77,22 +92,23 @@ def own_rank(head: At, program: Program, longest: int) -> bool:
     plain = [at for at, digit in enumerate(digits) if digit is None]
     asked, held = [head.queries[at] for at in plain], [head.keys[at] for at in plain]
     queries, keys = [rule.query for rule in rules], [rule.key for rule in rules]
-    leaves = _leaves((*held, *queries, *keys), program)
-    if max(len(leaves), len(_leaves(asked, program))) > MOST_LEAVES:
+    wanting, having = _leaves(asked, program), _leaves((*held, *queries, *keys), program)
+    if not (_are_few(wanting, program) and _are_few(having, program)):
         return False
-    sights = {
-        _Sight(*(_bits(case, literals, program) for literals in (held, queries, keys)))
-        for case in _cases(leaves, {}, program)
-    }
-    others = {_bits(case, keys, program) for case in _cases(_leaves(keys, program), {}, program)}
-    wanted = {_bits(case, asked, program) for case in _cases(_leaves(asked, program), {}, program)}
-    return all(
-        _counts_more(rules, j, k, others)
-        for j in sights
-        if j.code in wanted
-        for k in sights
-        if k.code == j.code
-    )
+    for world in _worlds((*wanting, *having), program):
+        wanted = {_bits(case, asked, program) for case in _cases(wanting, world, program)}
+        sights = {
+            _Sight(*(_bits(case, literals, program) for literals in (held, queries, keys)))
+            for case in _cases(having, world, program)
+        }
+        seen = [sight for sight in sights if sight.code in wanted]
+        others = {
+            _bits(case, keys, program) for case in _cases(_leaves(keys, program), world, program)
+        }
+        for j, k in product(seen, repeat=2):
+            if j.code == k.code and not _counts_more(rules, j, k, others):
+                return False
+    return True
 
 
 # Counts
@@ -108,17 +124,16 @@ def _rules(count: int, program: Program) -> list[_Rule] | None:
     """What is counted, if no position is counted twice."""
     match program.signals[count]:
         case Width() as width:
-            return _rules_in(width)
+            return _rules_in(width.selector)
         case Total(((1, a), (1, b))):
             one, other = program.signals[a], program.signals[b]
             assert isinstance(one, Width) and isinstance(other, Width)
             if {one.selector.mask, other.selector.mask} in _COMPLEMENTARY:
-                return [*_rules_in(one), *_rules_in(other)]
+                return [*_rules_in(one.selector), *_rules_in(other.selector)]
     return None
 
 
-def _rules_in(width: Width) -> list[_Rule]:
-    selector = width.selector
+def _rules_in(selector: Selector) -> list[_Rule]:
     return [_Rule(selector.queries[q], selector.keys[k], selector.mask) for q, k in selector.table]
 
 
@@ -161,6 +176,11 @@ def _counts_more(rules: Sequence[_Rule], j: _Sight, k: _Sight, others: Iterable[
 # Cases
 
 
+def _are_few(leaves: Sequence[int], program: Program) -> bool:
+    free = sum(not isinstance(program.signals[at], TokenIn) for at in leaves)
+    return len(leaves) <= MOST_LEAVES and free <= MOST_FREE
+
+
 def _leaves(literals: Iterable[Literal], program: Program) -> list[int]:
     """The signals under literals that are no gates, each once."""
     leaves: dict[int, None] = {}
@@ -184,12 +204,56 @@ def _cases(leaves: Sequence[int], case: _Case, program: Program) -> Iterator[_Ca
             yield case
         return
     at, *rest = leaves
+    if at in case:
+        yield from _cases(rest, case, program)
+        return
     for bit in (True, False):
         if not any(
             _excludes((at, bit), known, program) or _excludes(known, (at, bit), program)
             for known in case.items()
         ):
             yield from _cases(rest, {**case, at: bit}, program)
+
+
+def _worlds(leaves: Sequence[int], program: Program) -> Iterator[_Case]:
+    """What may hold of those leaves that are the same at every position: comparisons of counts over
+    the whole word, no three of which contradict each other."""
+    wide = [at for at in leaves if _whole(program.signals[at], program) is not None]
+    for case in _cases(wide, {}, program):
+        bounds = [_bound(at, bit, program) for at, bit in case.items()]
+        if not any(_is_absurd(three) for three in combinations_with_replacement(bounds, 3)):
+            yield case
+
+
+def _whole(signal: Signal, program: Program) -> Terms | None:
+    """The terms that a comparison adds up over the whole word, if it does."""
+    match signal:
+        case Sign(past=None, future=None, total=int(total), position=0, length=0):
+            average = program.signals[total]
+            assert isinstance(average, Average)
+            return average.terms
+    return None
+
+
+def _bound(at: int, bit: bool, program: Program) -> tuple[Terms, int]:
+    """Terms and a number: together they are at least 0."""
+    sign = program.signals[at]
+    terms = _whole(sign, program)
+    assert isinstance(sign, Sign) and terms is not None
+    if bit:
+        return terms, -sign.threshold
+    return tuple((-a, read) for a, read in terms), sign.threshold - 1
+
+
+def _is_absurd(bounds: Iterable[tuple[Terms, int]]) -> bool:
+    """Do they add up to a negative number?"""
+    sums: Counter[int] = Counter()
+    constant = 0
+    for terms, number in bounds:
+        constant += number
+        for a, read in terms:
+            sums[read] += a
+    return constant < 0 and not any(sums.values())
 
 
 def _is_without_symbol(case: _Case, program: Program) -> bool:

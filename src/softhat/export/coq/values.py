@@ -28,7 +28,7 @@ from softhat.export.coq.programs import (
     result_texts,
     signal_text,
 )
-from softhat.export.coq.ranks import never_both, own_rank
+from softhat.export.coq.ranks import chooses_itself, never_both, own_rank
 from softhat.export.coq.syntax import call, comment, lines, preamble, rational, sequence
 from softhat.export.coq.theorem import names_text
 from softhat.export.coq.weights import model_text
@@ -218,7 +218,7 @@ def _fits(signal: Signal, program: Program, longest: int) -> bool:
         case Width(selector):
             return _once(selector, program, longest)
         case MatchMean(selector, _):
-            return _once(selector, program, longest) and _picks_itself(selector)
+            return _once(selector, program, longest) and chooses_itself(selector, program)
         case At(keys=keys, longest=made_for):
             own = _own_code(keys, program, longest) or own_rank(signal, program, longest)
             return longest <= made_for and own
@@ -261,14 +261,6 @@ def _one_key(selector: Selector, program: Program) -> bool:
     if others or key.signal < 0 or not key.positive:
         return False
     return isinstance(program.signals[key.signal], FirstPosition | LastPosition)
-
-
-def _picks_itself(selector: Selector) -> bool:
-    """Every position selects itself: a mean is of one position at least."""
-    return selector.mask in ("<=", ">=", "none") and any(
-        x.signal < 0 and x.positive and y.signal < 0 and y.positive
-        for x, y in ((selector.queries[q], selector.keys[k]) for q, k in selector.table)
-    )
 
 
 def _own_code(keys: tuple[Literal, ...], program: Program, longest: int) -> bool:
