@@ -71,3 +71,22 @@ def test_certify_gives_the_certificate_of_what_it_is_given() -> None:
     assert assert_type(softhat.certify(model), Certificate) is model.certificate
     found = assert_type(softhat.certify(simulation), SimulationCertificate)
     assert found is simulation.certificate
+
+
+def test_values_introduce_themselves_in_a_line() -> None:
+    """What a prompt shows of what users hold: its name and what matters, and not its fields."""
+    model = softhat.compile("!c S a", alphabet="abc")
+    hard = majority()
+    simulation = softhat.simulate(softhat.ahat.gallery.previous_token())
+    machine = softhat.machine("1RB1LB_1LA1RZ")
+    circuit = softhat.circuit(model)
+    law = simulation.laws[0, 0]
+    shown = (model, model.certificate, model.run("abca"), model.program, model.transformer, hard,
+             simulation, simulation.certificate, circuit, softhat.score(circuit, circuit.edges),
+             machine, machine.run(), softhat.state(model), law, softhat.parse("a S b"),
+             softhat.analyze(hard, up_to=2), softhat.verify(model, 2, 1, 1))  # fmt: skip
+    for value in shown:
+        assert repr(value).startswith("<") and len(repr(value)) <= 120 and "\n" not in repr(value)
+    assert law is not None
+    assert (repr(law), str(law)) == ("<softhat.Law ln(2135)>", "ln(2135)")
+    assert str(model.size) == "1 layer, 1 head, d_model 5, 76 parameters"

@@ -168,7 +168,9 @@ class Answers(ABC):
             check_name(file)
         t = self.transformer
         read = [(source, target) for source, target, _ in edges(t)]
-        figure = diagram_figure(columns(t), texts(t), read, repr(self).strip("<>"))
+        figure = diagram_figure(
+            columns(t), texts(t), read, f"{self.size}; {self.attention} attention"
+        )
         if file is not None:
             save(figure, file)
         return figure

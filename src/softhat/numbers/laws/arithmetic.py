@@ -16,7 +16,7 @@ from softhat.numbers.laws.lcm import lcm_to, log_lcm_to
 from softhat.numbers.laws.values import Value, exponential, fold, log_of, nearest_float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Law:
     """A positive function of n."""
 
@@ -46,6 +46,9 @@ class Law:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<softhat.Law {self.text}>"
+
     def __mul__(self, other: Law | int | Fraction) -> Law:
         return product(self, as_law(other))
 
@@ -66,7 +69,7 @@ class Law:
         return power(self, exponent)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Constant(Law):
     """The same positive number at every n."""
 
@@ -86,7 +89,7 @@ class Constant(Law):
         return str(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Shifted(Law):
     """A law of m = n + shift, or of 1 where that is less."""
 
@@ -147,7 +150,7 @@ class PowerOfTwo(_Shifted):
         return f"2^⌈log2({Length(self.shift).text})⌉"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sum(Law):
     """The sum of laws."""
 
@@ -169,7 +172,7 @@ class Sum(Law):
         return {"sum": [term.to_json() for term in self.terms]}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Product(Law):
     """The product of laws."""
 
@@ -202,7 +205,7 @@ class Product(Law):
         return {"product": [factor.to_json() for factor in self.factors]}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Power(Law):
     """A law to an integer power, which may be negative."""
 

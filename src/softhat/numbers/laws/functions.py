@@ -11,7 +11,7 @@ from softhat.numbers.laws.arithmetic import Constant, Law
 from softhat.numbers.laws.values import LARGEST_LOG, Value, log_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Log(Law):
     """The natural logarithm of a law that is more than 1 everywhere."""
 
@@ -28,7 +28,7 @@ class Log(Law):
         return {"log": self.of.to_json()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Extreme(Law):
     """The one of some laws that `best` picks at each n."""
 
@@ -65,7 +65,7 @@ class Minimum(_Extreme):
     best = min
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RoundedUp(Law):
     """The next number of this many significant bits: folded into weights, it rounds nothing."""
 
@@ -97,7 +97,7 @@ class RoundedUp(Law):
         return {"rounded_up": [self.of.to_json(), self.bits]}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tabled(Law):
     """Given numbers for n = 1, 2, …, and a law beyond them."""
 
