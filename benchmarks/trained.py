@@ -26,7 +26,7 @@ import numpy as np
 
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
-from softhat.trained.decompile import learned
+from softhat.trained.decompile import LearningLimits, learned, teacher_of
 from softhat.trained.specification import Specification, read_specification
 from softhat.trained.walk import forward
 
@@ -388,10 +388,9 @@ def decompiled(folder: Path, model: Checkpoint, budget: float) -> dict[str, Any]
     """The machine that is learned from a model alone, and whether it is the authors'."""
     spec = read_specification(REGULAR[folder.name.split("-")[0]]())
     started = time.process_time()
-    result = learned(
-        model, dict(zip(spec.symbols, spec.ids, strict=True)), bos=spec.bos, eos=spec.eos,
-        max_length=LENGTH, budget=budget,
-    )  # fmt: skip
+    ids = dict(zip(spec.symbols, spec.ids, strict=True))
+    teacher = teacher_of(model, ids, spec.bos, spec.eos)
+    result = learned(teacher, LearningLimits(LENGTH, budget=budget))
     return {
         "name": folder.name, "status": result.verdict.status, "proved_to": result.verdict.proved_to,
         "states": result.machine.states, "same": same(spec, result.machine),

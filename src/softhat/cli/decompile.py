@@ -23,7 +23,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import check_writable, json_bytes, write_file
 from softhat.io.work import progress
 from softhat.trained.checkpoint import read_checkpoint
-from softhat.trained.decompile import learned
+from softhat.trained.decompile import LearningLimits, learned, teacher_of
 
 
 def command(
@@ -53,10 +53,8 @@ def command(
     model = read_checkpoint(folder)
     names = read_alphabet(alphabet) or []
     with progress(quiet=as_json) as show:
-        result = learned(
-            model, names, bos=bos, eos=eos, max_length=max_length, budget=budget, seed=seed,
-            progress=show,
-        )  # fmt: skip
+        limits = LearningLimits(max_length, budget=budget, seed=seed)
+        result = learned(teacher_of(model, names, bos, eos), limits, show)
     automaton, verdict, counter = result.document, result.verdict, result.counter
     formula: str | None
     why = "control states matter beside the count"

@@ -65,11 +65,21 @@ def decompile(
     with a counter: `counter` has the symbols' weights, `formula` is a past formula where the count
     alone decides.
     """
-    result = learned(
-        checkpoint, symbols, bos=bos, eos=eos, max_length=max_length, offset=offset, dtype=dtype,
-        budget=budget, seed=seed, progress=progress,
-    )  # fmt: skip
+    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    teacher = teacher_of(model, symbols, bos, eos, offset)
+    result = learned(teacher, LearningLimits(max_length, dtype, budget, seed), progress)
     return result.document, result.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class LearningLimits:
+    """How far a machine shall be proved and how; None: as long as the context allows."""
+
+    max_length: int | None = None
+    dtype: str = "float32"
+    budget: float = 600
+    """Processor seconds that it may take."""
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,59 +119,30 @@ def automaton_of(machine: Specification) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def learned(
-    checkpoint: str | Path | Checkpoint,
-    symbols: str | Iterable[str] | Mapping[str, int],
-    *,
-    bos: int | None = None,
-    eos: int | None = None,
-    max_length: int | None = None,
-    offset: int = 0,
-    dtype: str = "float32",
-    budget: float = 600,
-    seed: int = 0,
-    progress: Show | None = None,
-) -> Learned:
+def learned(teacher: Teacher, limits: LearningLimits, progress: Show | None = None) -> Learned:
     """The machine as a specification, with its verdict."""
-    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
-    deadline = thread_time() + budget
-    teacher = _teacher(model, symbols, bos, eos, offset)
-    most = teacher.room if max_length is None else max_length
-    if not 0 < most <= model.context - 1 - offset:
-        raise SofthatError(f"max_length {most} does not fit a context of {model.context} positions")
+    deadline = thread_time() + limits.budget
+    context = teacher.model.context
+    most = teacher.room if limits.max_length is None else limits.max_length
+    if not 0 < most <= context - 1 - teacher.offset:
+        raise SofthatError(f"max_length {most} does not fit a context of {context} positions")
     learner = _Learner(teacher, most)
+    proof = _Proof(teacher, most, limits, progress)
     counted = False
     while True:
         machine = learner.hypothesis()
         if machine.states > COUNTING and not counted:
             counted = True
-            for counter in counters(teacher.names, teacher.follows, teacher.room):
-                left = deadline - thread_time()
-                machine_to = unrolled(counter, teacher.ids, teacher.bos, teacher.eos, most)
-                if machine_to is None or left < 0:
-                    continue
-                look = min(LOOKING, left / 16)
-                domain = "completable" if (machine_to.need < FAR).all() else "all"
-                if _differs(model, machine_to, offset, most, domain, look, seed) is not None:
-                    continue
-                verdict = prove(
-                    model, machine_to, max_length=most, offset=offset, dtype=dtype, domain=domain,
-                    budget=max(left / 2, 0.1), seed=seed, progress=progress,
-                )  # fmt: skip
-                if verdict.broken_by is None:
-                    return Learned(machine_to, counter, verdict)
+            counting = _counting(teacher, proof, deadline)
+            if counting is not None:
+                return counting
         left = max(deadline - thread_time(), 0.1)
         if progress is not None:
             progress("states", machine.states, None, f"{teacher.asked:,} questions")
-        # A state from which the machine completes no word is in no word's way: then all are asked.
-        domain = "completable" if (machine.need < FAR).all() else "all"
-        word = _differs(model, machine, offset, most, domain, min(LOOKING, left / 4), seed)
+        word = proof.differs(machine, min(LOOKING, left / 4))
         if word is not None and left > 0.1 and learner.learn(word):
             continue
-        verdict = prove(
-            model, machine, max_length=most, offset=offset, dtype=dtype, domain=domain,
-            budget=left, seed=seed, progress=progress,
-        )  # fmt: skip
+        verdict = proof.verdict(machine, left)
         if verdict.broken_by is None or thread_time() > deadline:
             return Learned(machine, None, verdict)
         broken = tuple(machine.symbols.index(symbol) for symbol in verdict.broken_by.prefix)
@@ -169,13 +150,71 @@ def learned(
             return Learned(machine, None, verdict)
 
 
-def _teacher(
+def _counting(teacher: Teacher, proof: _Proof, deadline: float) -> Learned | None:
+    """The first machine with a counter that nothing breaks."""
+    for counter in counters(teacher.names, teacher.follows, teacher.room):
+        left = deadline - thread_time()
+        machine = unrolled(counter, teacher.ids, teacher.bos, teacher.eos, proof.most)
+        if machine is None or left < 0:
+            continue
+        if proof.differs(machine, min(LOOKING, left / 16)) is not None:
+            continue
+        verdict = proof.verdict(machine, max(left / 2, 0.1))
+        if verdict.broken_by is None:
+            return Learned(machine, counter, verdict)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """How a machine is compared with the model, and proved."""
+
+    teacher: Teacher
+    most: int
+    limits: LearningLimits
+    progress: Show | None
+
+    def differs(self, machine: Specification, seconds: float) -> Word | None:
+        """A short word after which the model and the machine differ, if a search finds one."""
+        end = thread_time() + seconds
+        question = (self.teacher.model, machine, self.teacher.offset, self.most, _domain(machine))
+        tree = Enumeration(*question, rounding_of("float64"))
+        try:
+            failures = tree.walk(tree.depth(FEW).level, end, 0.0).failures
+        except OutOfTimeError:
+            failures = []
+        if failures:
+            return failures[0].word
+        failure = Search(*question, self.limits.seed).evolve(self.most, end)
+        return None if failure is None else failure.word
+
+    def verdict(self, machine: Specification, seconds: float) -> Verdict:
+        return prove(
+            self.teacher.model,
+            machine,
+            max_length=self.most,
+            offset=self.teacher.offset,
+            dtype=self.limits.dtype,
+            domain=_domain(machine),
+            budget=seconds,
+            seed=self.limits.seed,
+            progress=self.progress,
+        )
+
+
+def _domain(machine: Specification) -> str:
+    """A state from which the machine completes no word is in no word's way: then all are asked."""
+    return "completable" if (machine.need < FAR).all() else "all"
+
+
+def teacher_of(
     model: Checkpoint,
     symbols: str | Iterable[str] | Mapping[str, int],
     bos: int | None,
     eos: int | None,
-    offset: int,
-) -> _Teacher:
+    offset: int = 0,
+) -> Teacher:
+    """The model as the one who is asked, if it says a language."""
     classifies = model.head != "GPT2LMHeadModel"
     if classifies and model.outputs != 2:
         raise SofthatError(
@@ -195,33 +234,10 @@ def _teacher(
     for name, token in tokens.items():
         if not 0 <= token < model.vocabulary:
             raise SofthatError(f"the token id {token} of {name!r} is not in the vocabulary")
-    return _Teacher(model, tuple(names), tuple(names.values()), first, last, offset)
+    return Teacher(model, tuple(names), tuple(names.values()), first, last, offset)
 
 
-def _differs(
-    model: Checkpoint,
-    machine: Specification,
-    offset: int,
-    most: int,
-    domain: str,
-    seconds: float,
-    seed: int,
-) -> Word | None:
-    """A short word after which the model and the machine differ, if a search finds one."""
-    end = thread_time() + seconds
-    tree = Enumeration(model, machine, offset, most, domain, rounding_of("float64"))
-    try:
-        failures = tree.walk(tree.depth(FEW).level, end, 0.0).failures
-    except OutOfTimeError:
-        failures = []
-    if failures:
-        return failures[0].word
-    search = Search(model, machine, offset, most, domain, seed)
-    failure = search.evolve(most, end)
-    return None if failure is None else failure.word
-
-
-class _Teacher:
+class Teacher:
     """Answers which tokens follow a word; None once a word has a symbol that did not. Of a
     classifier: its answer after a word; there is none after the empty word."""
 
@@ -265,7 +281,7 @@ class _Teacher:
 class _Learner:
     """The observation table: words that stand for states, and suffixes that tell them apart."""
 
-    def __init__(self, teacher: _Teacher, most: int) -> None:
+    def __init__(self, teacher: Teacher, most: int) -> None:
         self.teacher, self.most = teacher, most
         self.words: list[Word] = [()]
         self.suffixes: list[Word] = [()]
