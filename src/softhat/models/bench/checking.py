@@ -89,7 +89,8 @@ def _run(command: list[str], repeat: int) -> tuple[float, float]:
         walls.append(perf_counter() - start)
         after = os.times()
         used = after.children_user + after.children_system
-        processors.append(used - before.children_user - before.children_system)
+        spent = used - before.children_user - before.children_system
+        processors.append(round(spent, 2))  # they are counted in hundredths
     return min(walls), min(processors)
 
 
