@@ -46,7 +46,7 @@ def least_length(
             return "timeout"
     if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
         return "timeout"
-    if "out of memory" in done.stdout:
+    if done.returncode < 0 or "out of memory" in done.stdout:  # it does not always look
         return "memory"
     if "Formula is unsatisfiable" in done.stdout:
         return None
