@@ -70,36 +70,42 @@ def live(model: AHAT) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
 def _walk(
     model: AHAT,
 ) -> tuple[dict[tuple[int, int], HeadStructure], list[frozenset[int]]]:
+    """What is so of every head, and the coordinates that may carry error before each layer.
+
+    `equal` are the coordinates that have one value at all positions of a word.
+    """
     d = model.d_model
-    equal = {c for c in range(d) if _same_everywhere(model, c)}  # equal at all positions
-    wrong: set[int] = set()
+    equal = {c for c in range(d) if _same_everywhere(model, c)}
+    with_error: set[int] = set()
     heads: dict[tuple[int, int], HeadStructure] = {}
     history = []
     for l, layer in enumerate(model.layers):
-        history.append(frozenset(wrong))
-        new_wrong, unequal = set(wrong), set()
+        history.append(frozenset(with_error))
+        next_with_error, differing = set(with_error), set()
         for h, head in enumerate(layer.heads):
             equal_scores = _effective_keys(head) <= equal
             fact = HeadStructure(
                 uniform=equal_scores and head.ties == "average",
                 equal_scores=equal_scores,
-                exact_scores=not (_columns(head.query) | _columns(head.key)) & wrong,
-                exact_values=not _columns(head.value) & wrong,
+                exact_scores=not (_columns(head.query) | _columns(head.key)) & with_error,
+                exact_values=not _columns(head.value) & with_error,
             )
             heads[l, h] = fact
             written = {c for c in range(d) if any(head.output[c])}
             if not (fact.uniform and fact.exact_values):
-                new_wrong |= written
+                next_with_error |= written
             if not (fact.uniform and head.mask == "none"):
-                unequal |= written
-        wrong, equal = new_wrong, equal - unequal
+                differing |= written
+        with_error, equal = next_with_error, equal - differing
         if layer.feed_forward is not None:
             ff = layer.feed_forward
-            bad = {u for u, row in enumerate(ff.in_weights) if _support(row) & wrong}
-            varied = {u for u, row in enumerate(ff.in_weights) if not _support(row) <= equal}
-            wrong |= {c for c in range(d) if _support(ff.out_weights[c]) & bad}
-            equal -= {c for c in range(d) if _support(ff.out_weights[c]) & varied}
-    history.append(frozenset(wrong))
+            units_with_error = {
+                u for u, row in enumerate(ff.in_weights) if _support(row) & with_error
+            }
+            varying_units = {u for u, row in enumerate(ff.in_weights) if not _support(row) <= equal}
+            with_error |= {c for c in range(d) if _support(ff.out_weights[c]) & units_with_error}
+            equal -= {c for c in range(d) if _support(ff.out_weights[c]) & varying_units}
+    history.append(frozenset(with_error))
     return heads, history
 
 

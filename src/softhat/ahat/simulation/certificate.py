@@ -140,7 +140,7 @@ def certify(
     """
     if evidence is None:
         evidence = evidence_to_length(lengths.model)
-    proved = _checked(lengths.given, choice, evidence, epsilon)
+    proved = _checked(lengths.source, choice, evidence, epsilon)
     if not proved:
         return nothing_proved(epsilon)
     choice = BetaChoice(choice.betas, {n: choice.bounds[n] for n in proved})

@@ -49,11 +49,14 @@ COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """May rows of a head have several maximal keys, …"""
+    """What rows of a head may be like."""
 
     several: bool
-    varies: bool  # … whose values differ, …
-    partial: bool  # … and not be uniform?
+    """Several keys are maximal."""
+    varies: bool
+    """Several are, and their values differ."""
+    partial: bool
+    """Several are, and not all keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Lengths:
     ) -> None:
         """`top` is the greatest length asked for; to `most` words of that length are run. Without
         `sets` what has more words is bounded by laws."""
-        self.given = model
+        self.source = model
         self.model = model = averaging(model)
         self.run_all = len(model.alphabet) ** top <= most
         self.most = most
@@ -102,7 +105,7 @@ class Lengths:
         words = len(self.model.alphabet) ** n
         if words <= (self.most if self.run_all else FEW_WORDS):
             return "words"
-        if self.by_sets and self._sets_do(n):
+        if self.by_sets and self._has_sets(n):
             return "sets"
         return "words" if words <= MANY_WORDS else "laws"
 
@@ -116,12 +119,12 @@ class Lengths:
             self._sets[n] = sets
         return self._sets[n]
 
-    def _sets_do(self, n: int) -> bool:
+    def _has_sets(self, n: int) -> bool:
         if n not in self._complete:
             self.sets(n)
         return self._complete[n]
 
-    def _over_sets(self, n: int) -> SetBounds:
+    def _set_bounds_of(self, n: int) -> SetBounds:
         """The bounds of length n, kept until another length is asked for."""
         if self._set_bounds is None or self._set_bounds[0] != n:
             self._set_bounds = n, SetBounds(self._plan, self.sets(n))
@@ -136,7 +139,7 @@ class Lengths:
             case "words":
                 return self._by_words(n, betas)
             case "sets":
-                errors = self._over_sets(n).errors(betas)
+                errors = self._set_bounds_of(n).errors(betas)
                 return LengthBound(
                     errors.error, errors.margin, not errors.wrong_side, errors.leaks,
                     errors.head_errors, "sets",
@@ -227,10 +230,10 @@ class Lengths:
     def ties(self, n: int) -> dict[HeadId, Ties]:
         """For each head what its rows of several maximal keys may be like."""
         if n not in self._ties:
-            self._ties[n] = self._find_ties(n)
+            self._ties[n] = self._ties_of(n)
         return self._ties[n]
 
-    def _find_ties(self, n: int) -> dict[HeadId, Ties]:
+    def _ties_of(self, n: int) -> dict[HeadId, Ties]:
         if self.method(n) == "structure":
             return dict.fromkeys(self.model.heads, Ties(False, False, False))
         if self.method(n) == "laws":
