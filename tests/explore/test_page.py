@@ -114,6 +114,35 @@ def measured_critical(formula: str, word: str) -> float:
     return float(10**high)
 
 
+def test_the_critical_value_is_the_first_break(page: Any, address: str) -> None:
+    """On this word answers break as C falls, and are right again where it is next to nothing: the
+    page names where they first break, and does not say that none does."""
+    from softhat.explore.pictures import with_sharpness
+
+    formula, word = "G (req -> X !go)", [{"req"}, set(), {"go"}, {"req", "go"}, set()]
+    model = softhat.compile(formula, propositions=["go", "req"])
+    expected = softhat.parse(formula).truth(word)
+
+    def right(exponent: float) -> bool:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", softhat.CertificateWarning)
+            answers = with_sharpness(model, 10**exponent).truth(word, "float64")
+        return bool((answers == expected).all())
+
+    assert right(-2)
+    first = next(k for k in range(200) if not right(-k / 100))
+    warm, cold = -first / 100, -(first - 1) / 100
+    for _ in range(30):
+        middle = (warm + cold) / 2
+        warm, cold = (warm, middle) if right(middle) else (middle, cold)
+    page.goto(at(address, formula, "{req} {} {go} {req,go} {}"))
+    drawn(page, formula)
+    page.wait_for_function("() => document.body.dataset.critical > 0")
+    found = float(page.evaluate("document.body.dataset.critical"))
+    assert found == pytest.approx(10**cold, rel=1e-6)
+    assert "answers stay right down to C = " in page.inner_text("#beta-said")
+
+
 def test_dragging_until_it_breaks(page: Any, address: str) -> None:
     formula, word = "!c S a", "abcabbbb"
     page.goto(at(address, formula, word))
@@ -189,7 +218,7 @@ def test_a_margin_of_nothing_can_be_right(page: Any, address: str) -> None:
     page.goto(address + "#k=ahat&f=majority&w=abab")
     page.wait_for_selector("#curve:not(.old) svg", timeout=60000)
     assert page.inner_text("#answer").startswith("✔ false")
-    assert "no temperature of the scale breaks" in page.inner_text("#beta-said")
+    assert "no temperature that was tried breaks" in page.inner_text("#beta-said")
 
 
 def test_no_text_of_a_picture_is_cut_off(page: Any, address: str) -> None:

@@ -47,15 +47,17 @@ softhat.answers = (() => {
       return { decoded: values, meant, wrong, signed };
     }
 
-    const leastMargin = (word, factor, output) => Math.min(...run(word, { factor, output, keep: 0 }).signed);
+    const TRIED = 31; // temperatures of the scale at which a word is run
 
-    /** The least factor of 10^low … 1 at which every answer on this word is right, by bisection;
-        null if all of them are, 1 if not even the certified one is. */
-    function critical(word, output, low) {
+    /** The factor at which an answer on this word first breaks, on the way down from the certified one:
+        between two that were tried, by bisection. Null if none breaks, 1 if not even there all are right.
+        Answers that broke may be right again where it is warmer still. */
+    function critical(word, output, tried) {
       const right = (factor) => !run(word, { factor, output, keep: 0 }).wrong.includes(true); // a margin of 0 can be right
       if (!right(1)) return 1;
-      if (right(10 ** low)) return null;
-      let [warm, cold] = [low, 0];
+      const broken = tried.findLastIndex(({ factor, wrong }) => wrong && factor < 1);
+      if (broken < 0) return null;
+      let [warm, cold] = [Math.log10(tried[broken].factor), Math.min(0, Math.log10(tried[broken + 1].factor))];
       for (let k = 0; k < 30; k++) {
         const middle = (warm + cold) / 2;
         if (right(10 ** middle)) cold = middle;
@@ -67,11 +69,15 @@ softhat.answers = (() => {
     let lastCurve = { key: null, points: [], critical: null };
     const curveKey = (word, output) => `${output} ${keyOf(word)}`;
     const hasCurve = (word, output) => lastCurve.key === curveKey(word, output);
-    /** The least margin at 31 temperatures, and the critical one. */
+    /** The least margin at some temperatures, and the critical one. */
     function curve(word, output, low, high) {
       if (!hasCurve(word, output)) {
-        const factors = Array.from({ length: 31 }, (_, k) => 10 ** (low + (k * (high - low)) / 30));
-        lastCurve = { key: curveKey(word, output), points: factors.map((factor) => [factor, leastMargin(word, factor, output)]), critical: critical(word, output, low) };
+        const factors = Array.from({ length: TRIED }, (_, k) => 10 ** (low + (k * (high - low)) / (TRIED - 1)));
+        const tried = factors.map((factor) => {
+          const { signed, wrong } = run(word, { factor, output, keep: 0 });
+          return { factor, least: Math.min(...signed), wrong: wrong.includes(true) };
+        });
+        lastCurve = { key: curveKey(word, output), points: tried.map(({ factor, least }) => [factor, least]), critical: critical(word, output, tried) };
       }
       return lastCurve;
     }

@@ -48,6 +48,7 @@ softhat.pictures = (() => {
 
   const EDGE = { plain: 26, projector: 44 }; // pixels for the tokens on the left and below
   const PLACED = { plain: 40, projector: 64 }; // the same, where their positions stand beside them
+  const PLACE = 22; // pixels of a position beside a long name
   const ROOMY = 26; // pixels of a cell that has room for a position below its token
   const WIDEST_EDGE = 0.16; // of a map's side, for tokens that are words or sets
 
@@ -55,8 +56,9 @@ softhat.pictures = (() => {
       short ones leave room for positions where cells are large. */
   function grid(side, names, widthOf) {
     const screen = document.documentElement.dataset.projector ? "projector" : "plain";
-    const wanted = Math.max(...names.filter((name) => short(name, 12).length > 3).map((name) => widthOf(short(name, 12)) + 8), 0);
-    const placed = !wanted && (side - PLACED[screen]) / names.length >= ROOMY;
+    const longest = Math.max(...names.filter((name) => short(name, 12).length > 3).map((name) => widthOf(short(name, 12)) + 8), 0);
+    const placed = (side - Math.max(PLACED[screen], longest)) / names.length >= ROOMY;
+    const wanted = longest && placed ? longest + PLACE : longest;
     const edge = Math.max((placed ? PLACED : EDGE)[screen], Math.min(wanted, WIDEST_EDGE * side));
     return { side, count: names.length, edge, placed, cell: (side - edge - 1) / names.length };
   }
@@ -141,18 +143,20 @@ softhat.pictures = (() => {
 
   /** Tokens with their positions: beside the rows and below the columns. */
   function drawPlacedNames(pen, g, names, places) {
-    const size = Math.max(SMALLEST, Math.min(0.36 * g.edge, 0.55 * g.cell)); // of a token
-    const small = Math.max(SMALLEST, 0.28 * g.edge);
+    const long = g.edge > PLACED.projector; // names of several letters need their room
+    const size = long ? SMALLEST : Math.max(SMALLEST, Math.min(0.36 * g.edge, 0.55 * g.cell)); // of a token
+    const small = long ? SMALLEST : Math.max(SMALLEST, 0.28 * g.edge);
+    const below = g.side - g.edge;
     pen.fillStyle = css("--faint");
     names.forEach((name, k) => {
       const middle = (k + 0.5) * g.cell;
       pen.font = `${size}px ${MONO}`;
       pen.textAlign = "right";
-      pen.fillText(fitted(pen, name, 0.6 * g.edge), g.edge - 5, middle);
+      pen.fillText(fitted(pen, name, long ? g.edge - PLACE - 5 : 0.6 * g.edge), g.edge - 5, middle);
       pen.textAlign = "center";
-      pen.fillText(fitted(pen, name, g.cell), g.edge + middle, g.side - 0.72 * g.edge);
+      pen.fillText(fitted(pen, name, g.cell), g.edge + middle, below + (long ? 14 : 0.28 * g.edge));
       pen.font = `${small}px system-ui, sans-serif`;
-      pen.fillText(places[k], g.edge + middle, g.side - 0.24 * g.edge);
+      pen.fillText(places[k], g.edge + middle, below + (long ? 32 : 0.76 * g.edge));
       pen.textAlign = "left";
       pen.fillText(places[k], 0, middle);
     });
@@ -249,17 +253,18 @@ softhat.pictures = (() => {
     const most = Math.max(1e-9, ...values.map(Math.abs));
     const step = Math.min(26, (width - 2 * left) / values.length);
     const middle = top + (height - top - 22) / 2;
+    const named = labels.every(({ token }) => short(token, 9).length < 3); // else positions stand there
     const parts = [text(left, 13, title, { fill: css("--ink") }),
       element("path", { d: `M${left} ${middle}H${left + step * values.length}`, stroke: css("--faint") })];
     values.forEach((value, k) => {
       const size = (Math.abs(value) / most) * ((height - top - 22) / 2);
-      const bar = element("rect", { x: left + k * step + 1, width: Math.max(1, step - 2), height: Math.max(0.5, size),
+      const bar = element("rect", { x: left + k * step + 1, width: Math.max(1, step - 2), height: Math.max(wrong[k] ? 3 : 0.5, size),
         y: value > 0 ? middle - size : middle, fill: wrong[k] ? css("--wrong") : css("--accent") });
       const name = element("title");
       name.textContent = `position ${labels[k].place}: margin ${value.toPrecision(4)}`;
       bar.append(name);
       parts.push(bar);
-      if (step >= 12) parts.push(text(left + (k + 0.5) * step, height - 5, short(labels[k].token), { "text-anchor": "middle" }));
+      if (step >= 12) parts.push(text(left + (k + 0.5) * step, height - 5, named ? short(labels[k].token) : labels[k].place, { "text-anchor": "middle" }));
     });
     return svg(width, height, title, ...parts);
   }

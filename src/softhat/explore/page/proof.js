@@ -72,8 +72,8 @@ softhat.proof = (() => {
     ticks(low, high, [...(critical ? [{ at: Math.log10(critical), name: "critical" }] : []), { at: 0, name: "certified" }]);
     const certified = `certified for every word at ${inverseTemperature(view, 1)}`;
     byId("beta-said").textContent = critical
-      ? `on this word answers break below ${inverseTemperature(view, critical)}; ${certified}`
-      : `on this word no temperature of the scale breaks an answer; ${certified}`;
+      ? `on this word answers stay right down to ${inverseTemperature(view, critical)}; ${certified}`
+      : `on this word no temperature that was tried breaks an answer; ${certified}`;
     document.body.dataset.critical = critical ? String(critical) : "";
   }
 
