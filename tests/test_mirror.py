@@ -204,7 +204,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "program/meanings.py": ("export/test_meanings.py", "what it says is measured in models"),
     "proof/dense/bounds.py": ("proof/gpt2/test_dense_bounds.py", STOCK),
     "proof/gpt2/dense.py": ("proof/gpt2/test_dense_bounds.py", STOCK),
-    "proof/heads/kind.py": ("proof/heads/test_latest.py", "what every kind has"),
     "proof/simulations/residual.py": ("proof/simulations/test_steps.py", DATA),
     "proof/stock/checkpoint.py": ("proof/gpt2/test_checkpoint.py", STOCK),
     "proof/stock/certify.py": ("proof/gpt2/test_checkpoint.py", STOCK),

@@ -28,6 +28,12 @@ class Bound:
     high: float
     over: float
 
+    def or_worse(self, other: Bound) -> Bound:
+        """What holds if either of two does."""
+        return Bound(
+            max(self.low, other.low), max(self.high, other.high), max(self.over, other.over)
+        )
+
 
 EXACT = Bound(0.0, 0.0, 0.0)
 

@@ -70,7 +70,7 @@ def test_no_partial_sum_is_larger(
                     if isinstance(row, Row)
                 ]
                 for row, logit in zip(products, logits, strict=True):
-                    errors = sign._ScoreErrors.of(kind, n, FORMATS["float64"], [], lines, 0)
+                    errors = sign._ScoreErrors.of(kind, n, n, FORMATS["float64"], [], lines, 0)
                     said = errors._largest_sum(inf, abs(logit))
                     true = max(row[row > 0].sum(), -row[row < 0].sum())
                     assert true <= said * (1 + 1e-12)

@@ -41,7 +41,7 @@ from softhat.proof.scores import (
     stored,
     temperature_fits,
 )
-from softhat.proof.softmax import RowFact
+from softhat.proof.softmax import Bound, RowFact
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
@@ -135,9 +135,60 @@ class SignKind(Kind):
         """What positions and the constant add to the logit."""
         return self.at_i * i + self.at_r * r + self.constant
 
+    def bound(self, n: int, form: Format) -> Bound:
+        """Longer words may be far from the threshold where shorter ones are next to it: so lengths
+        are asked in blocks, and blocks that seem worse than the last length in halves."""
+        first = self._first(n)
+        try:
+            if first == n or self.is_near(n):
+                return self.row_of_lengths(first, n, form).bound(form)
+        except VoidError:
+            if first == n:
+                raise
+        worst = self.row_of_lengths(n, n, form).bound(form)
+        todo = [(first, n - 1)]
+        while todo:
+            start, end = todo.pop()
+            try:
+                block = worst.or_worse(self.row_of_lengths(start, end, form).bound(form))
+                if start == end or block == worst:
+                    worst = block
+                    continue
+            except VoidError:
+                if start == end:
+                    raise
+            middle = (start + end) // 2
+            todo += [(middle + 1, end), (start, middle)]
+        return worst
+
     def row(self, n: int, form: Format) -> RowFact:
-        """At j = i the logit is at least `up` above 0 or `down` below; it falls with the
-        distance."""
+        return self.row_of_lengths(self._first(n), n, form)
+
+    def _first(self, n: int) -> int:
+        """Of the words of at most n symbols that are divided by the same scale the shortest. Where
+        positions add nothing, no shorter word is nearer to the threshold than one of n symbols."""
+        if not (self.at_i or self.at_r):
+            return n
+        if self.scores.attention != "temperature":
+            return 1
+        return max(1, int(scale(self.scores.attention, n)) // 2 - 1)
+
+    def logits(self, n: int) -> tuple[float, float]:
+        """No logit of a word of n symbols is lower or higher."""
+        rest = [self.rest(1, n), self.rest(n, 1)]
+        least = sum(n * min(0.0, mean.low) for mean in self.means) + min(rest)
+        return least, sum(n * max(0.0, mean.high) for mean in self.means) + max(rest)
+
+    def is_near(self, n: int) -> bool:
+        """Words of n symbols may be on either side of the threshold, next to it."""
+        least, most = self.logits(n)
+        return least <= 0 <= most
+
+    def row_of_lengths(self, start: int, n: int, form: Format) -> RowFact:
+        """In words of `start` to n symbols, of one scale. At j = i the logit is at least `up` above
+        0 or `down` below; it falls with the distance.
+
+        What depends on the length is linear in it, or largest at n."""
         scores = self.scores
         if not temperature_fits(scores, n, form):
             raise VoidError(BETA)
@@ -152,12 +203,13 @@ class SignKind(Kind):
                 absolute += _mean_error(query, key, n, scores, form)
                 means += 1
                 continue
-            row = row_of(query, key, n, scale(scores.attention, n), form)
+            scaled = scale(scores.attention, n)
+            row = row_of(query, key, n, scaled, form)
             rows.append(row)
-            lines.append(line_of(query, key, n, scale(scores.attention, n), row))
-        rest = [self.rest(1, n), self.rest(n, 1)]
-        most = sum(n * max(0.0, mean.high) for mean in self.means) + max(rest)
-        least = sum(n * min(0.0, mean.low) for mean in self.means) + min(rest)
+            ends = (line_of(query, key, length, scaled, row) for length in (start, n))
+            lines.append(_higher(*ends))
+        (low_start, high_start), (low_end, high_end) = self.logits(start), self.logits(n)
+        least, most = min(low_start, low_end), max(high_start, high_end)
         # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
         # score infinite, its row would not be a number, and no gate makes that 0.
         at_sink = sum((n + 1) * max(0.0, mean.high) for mean in self.means) + self.steep * n
@@ -185,7 +237,7 @@ class SignKind(Kind):
             no = min(no, -self.constant)
         slope = self.slope * (1 - 3 * form.u_sum - form.u_score)
 
-        errors = _ScoreErrors.of(self, n, form, rows, lines, means)
+        errors = _ScoreErrors.of(self, start, n, form, rows, lines, means)
 
         @cache  # often the two sides are as far from the threshold
         def left(logit: float) -> tuple[float, float]:
@@ -199,22 +251,24 @@ class SignKind(Kind):
                 left_there = min(left_there, reduced - there * CARE)
             return left_here, left_there
 
-        far = inf
         low = high = 0.0
         if most >= 0:
             here, there = left(yes)
             if here <= 0:
                 raise VoidError(_NEAR)
-            low, far = exp(-here), min(far, there - yes)
+            low = exp(-here)
         if least <= 0:
             here, there = left(no)
             if here <= 0 or there + slope <= 0:
                 raise VoidError(_NEAR)
             high = exp(-here) + exp(-there - slope) / -expm1(-slope)
-            far = min(far, there - no)
         if scores.attention == "hard":
             return RowFact("sign")
-        terms = min(n + 2.0, 4 + (form.visible - 4 * far) / slope)
+        # Errors are largest of the scores that are furthest from the threshold. There a weight is
+        # seen where two scores, that at j = i and its own, may be off by what lies between them.
+        furthest = max(most, -least, yes, no)
+        off = furthest - min(left(furthest))
+        terms = min(n + 2.0, 4 + (form.visible + 2 * off) / slope)
         tail = 2 * form.held.normal / -expm1(-slope)
         return RowFact("sign", low, high, terms, tail)
 
@@ -303,12 +357,21 @@ def _mean_error(query: Side, key: Side, n: int, scores: Scores, form: Format) ->
     return off * form.smallest * keys.size * scaled * scores.sharpness
 
 
+def _higher(one: Line, other: Line) -> Line:
+    """What either of two lines adds or takes off."""
+    added, taken = (
+        (max(x[0], y[0]), max(x[1], y[1]))
+        for x, y in ((one.added, other.added), (one.taken, other.taken))
+    )
+    return Line(added, taken)
+
+
 _Ends = tuple[tuple[float, float, float], tuple[float, float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class _ScoreErrors:
-    """The errors of a comparison's scores in words of length n, for logits of any size.
+    """The errors of a comparison's scores in words of some lengths, for logits of any size.
 
     Past and future averages share the n positions. At j = i the averages' terms and the rest add
     up to ± the logit, which bounds the positive and the negative terms. There the last addition
@@ -336,26 +399,40 @@ class _ScoreErrors:
     above: float
     below: float
     rest: tuple[float, float]
+    """What positions and the constant add, at least and at most."""
     ends: tuple[_Ends, _Ends]
     """For positive terms and for negative ones, where i = 1 and where i = n: what rows add, what
     averages can add, and that less the rest."""
 
     @staticmethod
     def of(
-        kind: SignKind, n: int, form: Format, rows: list[Row], lines: list[Line], means: int
+        kind: SignKind,
+        start: int,
+        n: int,
+        form: Format,
+        rows: list[Row],
+        lines: list[Line],
+        means: int,
     ) -> _ScoreErrors:
         sizes = kind.sizes
         past, future, total = sizes["past"], sizes["future"], sizes["total"]
+        rests = [kind.rest(i, r) for m in (start, n) for i, r in ((1, m), (m, 1))]
         alone = inf
         if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
-            alone = max(abs(kind.rest(1, n)), abs(kind.rest(n, 1)))
+            alone = max(map(abs, rests))
         rounding = form.kernel.divisions * form.u_sum + form.u
         added, taken = [], []
-        for end, (i, r) in enumerate(((1, n), (n, 1))):
-            counted = (i + 1) * past + (r + 1) * future + (n + 1) * total
-            rest = kind.rest(i, r)
-            added.append((sum(line.added[end] for line in lines), counted, counted - rest))
-            taken.append((sum(line.taken[end] for line in lines), counted, counted + rest))
+        for end in (0, 1):
+            counted, less, more = [], [], []
+            for m in (start, n):
+                i, r = ((1, m), (m, 1))[end]
+                counted.append((i + 1) * past + (r + 1) * future + (m + 1) * total)
+                less.append(counted[-1] - kind.rest(i, r))
+                more.append(counted[-1] + kind.rest(i, r))
+            placed = sum(line.added[end] for line in lines)
+            away = sum(line.taken[end] for line in lines)
+            added.append((placed, max(counted), max(less)))
+            taken.append((away, max(counted), max(more)))
         return _ScoreErrors(
             form=form,
             sharpness=kind.scores.sharpness,
@@ -370,7 +447,7 @@ class _ScoreErrors:
             shared=_shared_rounding(kind, n, form),
             above=sum(row.high for row in rows),
             below=-sum(row.low for row in rows),
-            rest=(kind.rest(1, n), kind.rest(n, 1)),
+            rest=(min(rests), max(rests)),
             ends=((added[0], added[1]), (taken[0], taken[1])),
         )
 
