@@ -26,7 +26,7 @@ def key_of(text: str) -> tuple[Atoms, tuple[object, ...]]:
         ("#*(a) >= 3", "the same", "the same"),
         ("#(a) >= #(b)", "nothing", None),
         ("#>(a) + #(b) >= 2", "more", "more"),
-        ("i >= 4", "nothing", "more"),
+        ("i >= 14", "nothing", "more"),
     ],
 )
 def test_what_is_ahead(text: str, past: str | None, future: str | None) -> None:

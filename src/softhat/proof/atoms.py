@@ -7,10 +7,10 @@ numbers of the functions it reads.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 from math import gcd
 from typing import Literal
 
@@ -23,6 +23,10 @@ Range = Literal["past", "future", "total"]
 
 FEW_TURNS = 8
 """A bit of a count that turns more often is an atom of its own."""
+FEW_BEFORE = 9
+"""From this position on, and from earlier ones on, is said by `Y`."""
+MOST_TOGETHER = 6
+"""Atoms that read one position and are looked at together: 64 cases. More are taken by twos."""
 MOST_DIGITS = 8
 """Of a recall that is spelled out: 256 cases."""
 LONGEST = 2**40
@@ -64,8 +68,6 @@ class Atoms:
         self.residues: dict[int, tuple[int, int]] = {}
         """(modulus, remainder) of the functions that are one."""
         self._keys: dict[Hashable, int] = {}
-        self._origins: dict[int, tuple[Hashable, int]] = {}
-        """For what is read at another position: where, and what."""
         self._agreed: set[tuple[int, int]] = set()
         """(selection, function) that the claim reads: there, keys agree by what it assumes."""
         self._chains: dict[Hashable, dict[int, int]] = {}
@@ -103,9 +105,7 @@ class Atoms:
         self._agreed |= {(selection, value), (selection, self.space.negation(value))}
         if value == self.space.false:
             return value
-        atom = self.space.atom(("read", selection, value), level)
-        self._origins[atom] = (("read", selection), value)
-        return atom
+        return self.space.atom(("read", selection, value), level)
 
     def agree(self, selection: int, value: int) -> bool:
         """Do the keys of a selection agree on a function? On what weights read beside the claim
@@ -129,10 +129,6 @@ class Atoms:
         """Is it plain that two functions never hold at one position? (A number that is at least 3
         is at least 2: what the space does not know is added.)"""
         space = self.space
-        if f in self._origins and g in self._origins:
-            (one, inner), (other, inner2) = self._origins[f], self._origins[g]
-            if one == other and self.exclusive(inner, inner2):  # read at the same position
-                return True
         both = space.both(f, g)
         for chain in self._chains.values():
             if both == space.false:
@@ -140,7 +136,38 @@ class Atoms:
             for less, more in pairwise(sorted(chain)):
                 either = space.either(space.negation(chain[more]), chain[less])
                 both = space.both(both, either)
-        return both == space.false
+        return both == space.false or self._contradicts(both)
+
+    def _contradicts(self, function: int) -> bool:
+        """Do the atoms of a function that read one other position say of it what cannot be, in
+        every case in which the function holds? (`Y a`, `Y b` and `Y c` exclude each other.)
+
+        Where a position is not there, all that is read of it by a selection is false, and what
+        `previous` atoms say does not matter: the function is the same whatever they say.
+        """
+        space = self.space
+        places: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
+        for key in space.atoms_in(function):
+            if key[0] == "previous" or (key[0] == "read" and self.agree(*key[1:])):
+                places.setdefault((key[0], key[1]), []).append((space.atom(key, 0), key[2]))
+        for (kind, _), read in places.items():
+            for some in combinations(read, 2) if len(read) > MOST_TOGETHER else [read]:
+                function = space.both(function, self._possible(some, kind == "read"))
+        return function == space.false
+
+    def _possible(self, read: Sequence[tuple[int, int]], may_be_nowhere: bool) -> int:
+        """The cases of atoms, each with the function that it reads, that some position has."""
+        space, possible = self.space, self.space.false
+        for case in product((False, True), repeat=len(read)):
+            atoms, values = (
+                space.every(
+                    f if yes else space.negation(f) for f, yes in zip(of, case, strict=True)
+                )
+                for of in zip(*read, strict=True)
+            )
+            if (may_be_nowhere and not any(case)) or not self.exclusive(values, space.true):
+                possible = space.either(possible, atoms)
+        return possible
 
     def since(self, bad: int, value: int, direction: Direction, level: int) -> int:
         """`bad S value` (`bad U value`) for disjoint bad and value: what Latest computes."""
@@ -202,9 +229,7 @@ class Atoms:
         positive = space.polarity(value)
         key = ("previous", direction, value if positive else space.negation(value))
         atom = space.atom(key, level)
-        moved = space.both(there, atom if positive else space.negation(atom))
-        self._origins[moved] = (("previous", direction), value)
-        return moved
+        return space.both(there, atom if positive else space.negation(atom))
 
     def at_least(self, total: CountSum, threshold: int, level: int) -> int:
         """`total >= threshold`, normalised: positive operands, coprime coefficients."""
@@ -244,7 +269,12 @@ class Atoms:
         return space.negation(result) if negated else result
 
     def position_at_least(self, coefficient: int, threshold: int, level: int) -> int:
-        """coefficient·i >= threshold."""
+        """coefficient·i >= threshold; `Y Y true` is from the third position on."""
+        if coefficient == 1 and 2 <= threshold <= FEW_BEFORE:
+            before = self.space.true
+            for _ in range(1, threshold):
+                before = self.previous(before, "past", level)
+            return before
         return self.space.atom(("at least", (), coefficient, 0, threshold), level)
 
     def decided(self, total: CountSum, threshold: int) -> bool | None:

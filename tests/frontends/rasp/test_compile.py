@@ -164,6 +164,37 @@ def test_conditions_on_positions_that_no_head_follows() -> None:
         compile_rasp(both, "ab", 65)
 
 
+_true = rasp.Map(lambda _: True, rasp.tokens)
+_before = rasp.Aggregate(
+    rasp.Select(rasp.indices, rasp.indices, lambda k, q: q - k == 1), rasp.tokens, default="0"
+)
+_last_sign = rasp.lib.make_latest(
+    rasp.Map(lambda t: t in "+=", rasp.tokens), _true, rasp.indices, default=-1
+)
+_rank = rasp.SequenceMap(lambda i, s: i - s - 1, rasp.indices, _last_sign)
+_there = rasp.Aggregate(rasp.Select(rasp.indices, _rank, rasp.Comparison.EQ), rasp.tokens)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        rasp.Map(lambda t: t == "1", _before),
+        rasp.SequenceMap(lambda s, t: s == t, _before, rasp.tokens),
+        rasp.Map(lambda s: s > 1, _last_sign),
+        rasp.Map(lambda t: t == "1", _there),
+    ],
+)
+def test_the_latest_of_what_was_read_elsewhere(keys: rasp.SOp) -> None:
+    """That the keys true and false are never one takes that a position has one symbol only."""
+    program = rasp.lib.make_latest(keys, _true, rasp.tokens, default="none")
+    model = softhat.compile(program, alphabet="01+=", max_length=6)
+    assert model.certificate.max_length["float32"] == 6
+    dice = random.Random(6)
+    for _ in range(60):
+        word = dice.choices("01+=", k=dice.randrange(1, 7))
+        assert model.values(word) == program(word)
+
+
 def check_random(seed: int) -> bool:
     dice = random.Random(seed)
     program, causal = random_program(dice, dice.randrange(2, 8)), dice.random() < 0.3
