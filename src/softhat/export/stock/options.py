@@ -89,7 +89,11 @@ def _fitting_language(
 def check_plain(model: Model | StockLanguage, disguise: int | None) -> None:
     """A machine's folder has no labels, so nothing would say what a disguise hides."""
     if isinstance(model, StockLanguage) and disguise is not None:
-        raise SofthatError("a language in logarithmic depth has no disguise: export a formula")
+        raise SofthatError(
+            "a language in logarithmic depth has no disguise: its parts have no labels, and what a "
+            "dense basis rounds adds up over its rounds (of PARITY nothing was certified at a "
+            "context of 128): export a formula, or leave disguise out"
+        )
     if model.machine is not None and disguise is not None:
         raise SofthatError("a machine has no disguise: export one of its formulas")
 
