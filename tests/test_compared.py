@@ -23,7 +23,10 @@ def load(name: str) -> Any:
 
 
 compared, languages = load("compared"), load("languages")
-SLOW = ("cycle navigation", "modular arithmetic", "D12", "odds first", "bucket sort", "D4")
+SLOW = (
+    "cycle navigation", "modular arithmetic", "D12", "odds first", "bucket sort", "D4",
+    "binary addition", "stack manipulation",
+)  # fmt: skip
 WRITTEN = [e for e in compared.COMPARED if not isinstance(e.given, compared.Missing)]
 
 

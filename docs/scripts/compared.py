@@ -7,6 +7,7 @@ answer.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -58,6 +59,8 @@ class Compared:
     alphabet: str
     member: Callable[[str], bool]
     given: Regex | Automaton | Text | Program | Missing
+    examples: tuple[str, ...] = ()
+    """Words that belong, where random words seldom do."""
 
 
 def model_of(entry: Compared) -> Any:
@@ -162,6 +165,47 @@ def reset_dyck(word: str) -> bool:
     return balanced(word.rpartition("!")[2], None, "()")
 
 
+def is_sum_of_binaries(word: str) -> bool:
+    parts = re.fullmatch("([01]+)[+]([01]+)=([01]+)", word)
+    if parts is None:
+        return False
+    x, y, z = (int(part[::-1], 2) for part in parts.groups())
+    return x + y == z
+
+
+def sum_word(x: int, y: int) -> str:
+    """x+y=z in binary; some numbers have zeros that they do not need."""
+    parts = [f"{value:0{at % 3 + x % 4}b}"[::-1] for at, value in enumerate((x, y, x + y))]
+    return f"{parts[0]}+{parts[1]}={parts[2]}"
+
+
+def stack_word(seed: int) -> str:
+    """What a stack holds, random operations, and what is left of it."""
+    dice = random.Random(seed)
+    stack = dice.choices("01", k=dice.randrange(6))
+    word = "".join(stack)
+    for _ in range(dice.randrange(10)):
+        if stack and dice.random() < 0.5:
+            stack.pop()
+            word += "-"
+        else:
+            stack.append(dice.choice("01"))
+            word += f"+{stack[-1]}"
+    return f"{word}={''.join(reversed(stack))}"
+
+
+def is_stack_left(word: str) -> bool:
+    parts = re.fullmatch("([01]*)((?:[+][01]|-)*)=([01]*)", word)
+    if parts is None:
+        return False
+    stack = list(parts[1])
+    for operation in re.findall("[+][01]|-", parts[2]):
+        if operation == "-" and not stack:
+            return False
+        stack = stack[:-1] if operation == "-" else [*stack, operation[1]]
+    return parts[3] == "".join(reversed(stack))
+
+
 # Automata
 
 
@@ -250,6 +294,92 @@ def odds_come_first(i: int, n: int) -> int:
     return 2 * k if k < odds else 2 * (k - odds) + 1
 
 
+def so_far(holds: rasp.SOp, range_: rasp.Comparison = rasp.Comparison.LEQ) -> rasp.SOp:
+    """At how many positions up to me (or before me) it is true."""
+    selected = rasp.Select(holds, holds, lambda k, q: k is True)
+    return rasp.SelectorWidth(selected & rasp.Select(indices, indices, range_))
+
+
+def one(symbol: str) -> rasp.SOp:
+    """The symbol stands at exactly one position."""
+    return rasp.SelectorWidth(rasp.Select(tokens, tokens, lambda k, q: k == symbol)) == 1
+
+
+def binary_addition() -> rasp.SOp:
+    """x+y=z, the lowest digit first. Digits are numbered within their part, and at each digit the
+    three digits of its number are read. The last number before whose two digits are equal decides
+    what is carried."""
+    join, always_true = rasp.SequenceMap, rasp.Map(lambda t: True, tokens)
+    signs = so_far(rasp.Map(lambda t: t in "+=", tokens))
+    is_digit = rasp.Map(lambda t: t in "01", tokens)
+    part = join(lambda t, s: s if t in "01" and s < 3 else None, tokens, signs)
+    number = rasp.SelectorWidth(
+        rasp.Select(part, part, lambda k, q: k is not None and k == q)
+        & rasp.Select(indices, indices, rasp.Comparison.LT)
+    )
+
+    def digit_of(which: int) -> rasp.SOp:
+        selected = rasp.Select(part, always_true, lambda k, q: k == which)
+        aligned = selected & rasp.Select(number, number, rasp.Comparison.EQ)
+        return rasp.Aggregate(aligned, tokens, default="0")
+
+    ones = join(lambda a, b: (a == "1") + (b == "1"), digit_of(0), digit_of(1))
+    decides = join(lambda k, inside: not inside or k != 1, ones, is_digit)
+    carries = join(lambda k, inside: inside and k == 2, ones, is_digit)
+    carried = rasp.lib.make_latest(decides, always_true, carries, default=False)
+    total = join(lambda k, c: k + c, ones, rasp.Map(int, carried))
+    is_sum = join(lambda t, k: (t == "1") == (k % 2 == 1), digit_of(2), total)
+    mine = join(lambda k, inside: k if inside else -1, number, is_digit)
+    next_one = join(lambda k, inside: k + 1 if inside else -2, number, is_digit)
+    goes_on = rasp.SelectorWidth(rasp.Select(mine, next_one, rasp.Comparison.EQ)) > 0
+    nothing_left = join(lambda k, more: k < 2 or more, total, goes_on)
+    firsts = join(lambda p, k: p if k == 0 else None, part, number)
+    parts = rasp.SelectorWidth(rasp.Select(firsts, always_true, lambda k, q: k is not None))
+    in_order = join(lambda t, s: {"+": s == 1, "=": s == 2}.get(t, True), tokens, signs)
+    fits = join(lambda fine, inside: fine or not inside, is_sum & nothing_left, is_digit)
+    return always(fits) & always(in_order) & one("+") & one("=") & (parts == 3)
+
+
+def stack_manipulation() -> rasp.SOp:
+    """A stack from the bottom up, `+0`, `+1` to push and `-` to pop, `=`, and the stack that is
+    left from the top down. Each digit that is pushed has its height, and each after `=` the height
+    that it must come from: it is the last digit that was pushed to there."""
+    join = rasp.SequenceMap
+    marks = so_far(rasp.Map(lambda t: t == "=", tokens))
+    phase = rasp.Map(lambda k: min(k, 2), marks)
+    pushed = join(lambda t, p: t in "01" and p == 0, tokens, phase)
+    listed = join(lambda t, p: t in "01" and p == 1, tokens, phase)
+    popped = rasp.Map(lambda t: t == "-", tokens)
+    height = so_far(pushed) - so_far(popped) - so_far(listed, rasp.Comparison.LT)
+    level = rasp.Map(lambda h: h if h >= 0 else -1, height)
+    to = join(lambda h, pushes: h if pushes else None, level, pushed)
+    source = join(lambda h, lists: h if lists else -2, level, listed)
+    digit = rasp.lib.make_latest(to, source, tokens, default="none")
+    told = join(lambda t, lists: (t, lists), tokens, listed)
+    is_top = join(lambda d, of: not of[1] or d == of[0], digit, told)
+    previous = rasp.Aggregate(
+        rasp.Select(indices, indices, lambda k, q: q - k == 1), tokens, default="start"
+    )
+    operated = rasp.Map(lambda k: k > 0, so_far(rasp.Map(lambda t: t in "+-", tokens)))
+
+    def in_order(pair: tuple[str, str], state: tuple[bool, int]) -> bool:
+        (before, t), (has_operated, p) = pair, state
+        if t in "01":
+            return before == "+" or p == 1 or (p == 0 and not has_operated)
+        return before != "+" and p == (t == "=")
+
+    pairs = join(lambda before, t: (before, t), previous, tokens)
+    states = join(lambda has_operated, p: (has_operated, p), operated, phase)
+    all_listed = join(lambda h, t: h == (t in "01"), level, tokens)
+    return (
+        always(is_top)
+        & always(join(in_order, pairs, states))
+        & always(rasp.Map(lambda h: h >= 0, height))
+        & one("=")
+        & all_listed
+    )
+
+
 _SORTED = " & ".join(
     f"H(('{s}' & O '#') -> !((!'#') S '{t}'))" for s in "12345" for t in "12345" if t > s
 )
@@ -307,14 +437,13 @@ COMPARED: tuple[Compared, ...] = (
     Compared("bucket sort", FLARE, "12345#",
              lambda w: halves(w, lambda v: "".join(sorted(v))),
              Text(f"H('#' -> !Y O '#') & O('#' & {_SAME_COUNTS}) & {_SORTED}")),
-    Compared("stack manipulation", FLARE, "01+-=", lambda w: False, Missing(
-        "what was pushed at my height is a recall by a count, whose code has as many digits as the "
-        "height: not written")),
-    Compared("binary addition", FLARE, "01+=", lambda w: False, Missing(
-        "three numbers of unknown lengths are aligned by two distances at once: no pointer of one "
-        "head, not written")),
+    Compared("stack manipulation", FLARE, "01+-=", is_stack_left,
+             Program(stack_manipulation(), 40), tuple(map(stack_word, range(40)))),
+    Compared("binary addition", FLARE, "01+=", is_sum_of_binaries, Program(binary_addition(), 64),
+             tuple(sum_word(x, 5 * x % 37) for x in range(40))),
     Compared("binary multiplication", FLARE, "01*=", lambda w: False, Missing(
-        "sums of n products of digits: more than comparisons of counts, not written")),
+        "digit r is a sum of r products of digits, with a head for each, and carries up to r: not "
+        "written")),
     Compared("compute sqrt", FLARE, "01#", lambda w: False, Missing(
         "as multiplication, which it is checked by: not written")),
     Compared("(aa)*", GENERAL, "a", lambda w: len(w) % 2 == 0, Regex("(aa)*")),

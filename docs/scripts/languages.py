@@ -79,16 +79,20 @@ def shown(length: int) -> str:
 
 
 def words(entry: Compared, short: int = 6, each: int = 300, longer: int = 30) -> list[str]:
-    """All short words (so many of each length), and random longer ones."""
+    """All short words (so many of each length), random longer ones, and examples: as they are, and
+    with a symbol changed."""
     dice = random.Random(4)
     found = [
         "".join(word)
         for n in range(1, short + 1)
         for word in islice(product(entry.alphabet, repeat=n), each)
     ]
-    return found + [
-        "".join(dice.choices(entry.alphabet, k=dice.randrange(4, 60))) for _ in range(longer)
-    ]
+    for word in entry.examples[: 2 * longer]:
+        at = dice.randrange(len(word))
+        found += [word, word[:at] + dice.choice(entry.alphabet) + word[at + 1 :]]
+    found += ["".join(dice.choices(entry.alphabet, k=dice.randrange(4, 60))) for _ in range(longer)]
+    most = entry.given.longest if isinstance(entry.given, Program) else 60
+    return [word for word in found if len(word) <= most]
 
 
 def answers() -> str:
@@ -107,9 +111,9 @@ different answers of language models that passed its tests, all of which are rig
 the 121 programs,
 without their sources. By their names, {dataset["by InterpBench's source"]} of them are among \
 InterpBench's cases that are right, {dataset["by a text here"]}
-among the prompt's programs and the answers, {len(dataset["refused"])} are the cases refused \
-above, and {len(dataset["without a source"])} have no
-public source: {", ".join(dataset["without a source"])}.
+among the prompt's programs and the answers. Refused above: {len(dataset["refused"])}. \
+Without a public source: {len(dataset["without a source"])}
+({", ".join(dataset["without a source"])}).
 """
 
 
