@@ -18,12 +18,12 @@ from softhat.transformer.weights import Sparse, Transformer
 
 @dataclass(frozen=True, slots=True)
 class Zero:
-    """0 at every position."""
+    """0 at every position: nothing was written here yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A position feature: `base`·P^power."""
+    """A position feature: `base`·P^power, P the scale of positions."""
 
     base: str
     power: int
@@ -91,7 +91,11 @@ Groups = dict[frozenset[tuple[int, float]], list[tuple[float, float]]]
 """Hidden units by what they read: incoming weights -> (bias, outgoing weight) of each."""
 
 _SCALED = ("i", "r", "ordinary", "(-1)^i")
+"""Features that may be divided by P, the scale of positions."""
 _PLAIN = ("1", *_SCALED)
+"""Those that may stand as they are."""
+_LEVEL = 1 << 19
+"""Of predicates of the position, in decision diagrams: above what heads compute."""
 
 
 def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
@@ -131,11 +135,11 @@ def _position(t: Transformer, row: Form, where: str, atoms: Atoms) -> Cell:
         case Mod(modulus, remainder, False) if not 0 <= remainder < modulus:
             raise VoidError(f"{where} is the impossible position feature {text(feature)}")
         case Mod(modulus, remainder, False):
-            return Bit(atoms.residue(modulus, remainder, 1 << 19))
+            return Bit(atoms.residue(modulus, remainder, _LEVEL))
         case DigitFeature(bit, position, length, constant):
-            return Bit(atoms.digit(bit, position, length, constant, 1 << 19))
+            return Bit(atoms.digit(bit, position, length, constant, _LEVEL))
         case Holds(predicate):
-            return Bit(atoms.holds(predicate, 1 << 19))
+            return Bit(atoms.holds(predicate, _LEVEL))
     raise VoidError(f"{where} is {text(feature)}, a position feature unknown to the proof")
 
 

@@ -47,7 +47,9 @@ from softhat.transformer.weights import Transformer
 LONGEST = 1 << 40
 """No word is longer than this."""
 SUM64 = 2.0**-48
-"""More than the error of any sum here that is taken in float64, relative to its terms."""
+"""More than the error of any sum here that is taken in float64, relative to its terms: counts are
+integers and add up exactly, a logit adds at most a dozen products of them, and 32 roundings of
+2^-53 each are 2^-48."""
 
 
 def linear_max_length(
@@ -117,8 +119,14 @@ def _relative(form: Format) -> float:
 
 
 def _losers(kind: SignKind, n: int, form: Format) -> float:
-    """What a comparison gives to the wrong side."""
+    """What a comparison gives to the wrong side, in words of any length up to n.
+
+    `left` is what remains of the least |L|: the exact sums of float64 take `SUM64` of it, subnormal
+    averages `moved`, and the averages' rounding the smaller of a share of all that they add up to
+    and half a spacing of the largest (`spaced`). Scores fall by at least `slope` a step.
+    """
     relative = _relative(form)
+    # i + r is at most n + 1, and what is linear in both is extreme at a corner.
     rest = [kind.rest(i, r) for i, r in ((1, 1), (1, n), (n, 1))]
     least = min(rest) + sum(min(0.0, mean.low) for mean in kind.means) * n
     most = max(rest) + sum(max(0.0, mean.high) for mean in kind.means) * n

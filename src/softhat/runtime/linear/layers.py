@@ -1,4 +1,8 @@
-"""Embedding, feed-forward layers and read-out on columns: the weights applied as they are."""
+"""Embedding, feed-forward layers and read-out on columns: the weights applied as they are.
+
+A column is one coordinate at all positions of a piece of the word; None stands for 0 throughout.
+Only the columns that something reads are computed, and what heads do is in their kernels.
+"""
 
 from __future__ import annotations
 
@@ -123,6 +127,7 @@ class LinearFeedForward:
         return part
 
     def reads(self) -> set[int]:
+        """The coordinates that its sums are of."""
         return {c for row, _ in self.units for c, _ in row}
 
     def __call__(self, columns: list[Column], size: int) -> dict[int, Array]:
