@@ -7,7 +7,8 @@ states must be explored), by fragment and number of temporal operators; the fort
 patterns; binary counters, whose shortest words are exponentially long; `F (a & X^n b)` against
 `F (b & Y^n a)`, whose states are windows of n symbols on both sides. MONA gets the same question by
 the translation of tests/logic/decide/mona.py, as a fresh process each time (its start takes a few
-milliseconds), and gives up after 20 processor seconds or 8 GB. All times are processor seconds.
+milliseconds), and gives up after 20 processor seconds, 200 by the clock, or 8 GB. All times are
+processor seconds.
 """
 
 from __future__ import annotations
@@ -198,7 +199,8 @@ def main() -> None:
                 f"Deciding for every length, against MONA: {name}",
                 tuple(rows[0]),
                 tuple(tuple(row.values()) for row in rows),
-                f"MONA is given {SECONDS} processor seconds and 8 GB. softhat refuses when "
+                f"MONA is given {SECONDS} processor seconds, {10 * SECONDS} by the clock and 8 GB. "
+                "softhat refuses when "
                 "its budget of steps is spent, and says so.",
             )
             for name, rows in tables.items()
