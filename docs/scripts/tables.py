@@ -27,6 +27,14 @@ $ softhat zoo show bounded-dyck-1-2
 $ softhat run zoo:dyck-1 '(()())'
 ```
 
+```python
+import softhat
+
+model = softhat.zoo.model("dyck-1", attention="temperature")
+assert model.accepts("(()())")
+assert softhat.zoo.entry("dyck-1").title == "balanced round brackets"
+```
+
 Every language and task is compared with an independent recogniser, on all short words and on words
 of length 500 (`tests/models/zoo`). This page is written by `python docs/scripts/tables.py`.
 """

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from softhat.logic.syntax.nodes import predicate as predicate
     from softhat.logic.syntax.nodes import symbol as symbol
     from softhat.logic.syntax.parse import parse as parse
+    from softhat.models import zoo as zoo
     from softhat.models.compiler import compile as compile
     from softhat.models.folders import load as load
     from softhat.models.loop_model import LoopModel as LoopModel
@@ -175,6 +176,7 @@ _SUBPACKAGES = {
     "corpus": "softhat.circuits.corpus",
     "lens": "softhat.circuits.lens",
     "rasp": "softhat.frontends.rasp",
+    "zoo": "softhat.models.zoo",
 }
 
 __all__ = [*_HOME, *_SUBPACKAGES, "__version__"]

@@ -161,16 +161,14 @@ def _rasp(asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _zoo(asked: Mapping[str, str]) -> dict[str, Any]:
-    from softhat.models.zoo.catalogue import entry_of, formula_of
+    from softhat.models import zoo
 
-    entry = entry_of(asked["text"].strip())
+    entry = zoo.entry(asked["text"].strip())
     if entry.kind == "ahat":
         return _ahat({**asked, "text": entry.source})
     if entry.kind == "rasp":
         return _rasp({**asked, "text": entry.source})
-    given: Any = {"propositions" if entry.propositional else "alphabet": entry.alphabet}
-    model = compile_formula(formula_of(entry), attention=_attention(asked), **given)
-    return view_of_model(model, at=entry.at)
+    return view_of_model(zoo.model(entry.name, attention=_attention(asked)))
 
 
 KINDS: dict[str, Callable[[Mapping[str, str]], dict[str, Any]]] = {

@@ -5,3 +5,9 @@ Entries are data (`tomita`, `subregular`, `regular`, `counting`, `numerical`, `p
 formula is read. `machines` are listed beside them, and `softhat generate zoo:NAME` runs one. Every
 entry has a recogniser in the tests that knows nothing of softhat.
 """
+
+from __future__ import annotations
+
+from softhat.models.zoo.compiled import entry, formula, model, names
+
+__all__ = ["entry", "formula", "model", "names"]
