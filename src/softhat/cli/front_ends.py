@@ -27,50 +27,38 @@ MODULAR = "mod "
 """Stands before a mark where positions modulo m may be used."""
 
 
+_REGULAR: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("--mod", "With --regex, --dfa: allow positions modulo m.", {"is_flag": True}),
+    (
+        "--depth",
+        "With --regex, --dfa: constant (a formula), log (any regular language, in "
+        "logarithmic depth; log@N: for words up to N), or auto (a formula if there is one, "
+        "else the smaller of counting and log).",
+        {"metavar": "DEPTH"},
+    ),
+)
+"""Options of regular languages: name, help, and what is particular."""
+
+
+def _option(name: str, text: str, **more: Any) -> TyperOption:
+    """An option that no command's function has as a parameter."""
+    kind: dict[str, Any] = {} if more.get("is_flag") else {"type": str}
+    return TyperOption(param_decls=[name], help=text, expose_value=False, **kind, **more)
+
+
 class FormulaCommand(NotingCommand):
     """A command whose first argument is a formula, or given by one of the options above."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        for name, (_, metavar, text) in MARKS.items():
-            self.params.append(
-                TyperOption(
-                    param_decls=[name],
-                    metavar=metavar,
-                    help=text,
-                    expose_value=False,
-                    rich_help_panel=PANEL,
-                    type=str,
-                )
-            )
+        marks = [(name, text, {"metavar": metavar}) for name, (_, metavar, text) in MARKS.items()]
+        for name, text, more in (*marks, *_REGULAR):
+            self.params.append(_option(name, text, rich_help_panel=PANEL, **more))
         self.params.append(
-            TyperOption(
-                param_decls=["--mod"],
-                is_flag=True,
-                help="With --regex, --dfa: allow positions modulo m.",
-                expose_value=False,
-                rich_help_panel=PANEL,
-            )
-        )
-        self.params.append(
-            TyperOption(
-                param_decls=["--depth"],
-                metavar="DEPTH",
-                help="With --regex, --dfa: constant (a formula), log (any regular language, in "
-                "logarithmic depth; log@N: for words up to N), or auto (a formula if there is one, "
-                "else the smaller of counting and log).",
-                expose_value=False,
-                rich_help_panel=PANEL,
-                type=str,
-            )
-        )
-        self.params.append(
-            TyperOption(
-                param_decls=["--predicates"],
+            _option(
+                "--predicates",
+                "What at(NAME) means: lines `NAME: bits`, such as p: 0110(01).",
                 metavar="FILE",
-                help="What at(NAME) means: lines `NAME: bits`, such as p: 0110(01).",
-                expose_value=False,
-                type=str,
                 callback=_keep_predicates,
             )
         )
