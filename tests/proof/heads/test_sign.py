@@ -25,7 +25,7 @@ from softhat.proof.scores import Row, line_of, row_of, scale
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
-from tests.slices import every
+from tests.slices import every, sizes
 
 MIXED = (
     "2*#(a) >= #*(a)", "#(a) >= #>(b)", "#*(b) = 5*#(a)", "3*#(a) - #>(b) > #*(a) + 1",
@@ -153,3 +153,40 @@ def test_weights_that_do_not_meet_the_theorem_are_refused() -> None:
     flat = scaled(scaled(t, "query", 2, 1 / 8, layer=1), "key", 3, 1 / 8, layer=1)
     with pytest.raises(VoidError, match="do not fall with the distance"):
         Derived(flat)
+
+
+NEAR = [("n = 1024", 1024), ("n - i >= 700", 700), ("#*(true) = 300 | b", 300), ("n > 5", 5)]
+
+
+@pytest.mark.parametrize("attention", ["unbounded", "temperature", "hard"])
+@pytest.mark.parametrize(("formula", "near"), NEAR)
+def test_words_near_the_threshold_are_right_though_longer_ones_are_far_from_it(
+    formula: str, near: int, attention: Attention
+) -> None:
+    """Very long words are told from a length however their positions are rounded."""
+    model = softhat.compile(formula, alphabet="ab", attention=attention)
+    (claim,) = model.formulas.values()
+    for dtype, longest in model.certificate.max_length.items():
+        for n in {near - 1, near, near + 1, min(longest, near + 300)} - {0}:
+            if n <= longest:
+                answers = model.run_batch(np.zeros((1, n), np.int64), dtype)[0, :, 0] > 0
+                assert np.array_equal(answers, claim.truth("a" * n)), (dtype, n)
+
+
+@pytest.mark.parametrize("count", sizes(6, 300))
+def test_every_shorter_length_is_within_its_own_bounds(count: int) -> None:
+    rng = np.random.default_rng(5)
+    for number in range(count):
+        a, b, i, n, least = (
+            int(x) for x in rng.integers([-4, -3, -3, -3, -300], [5, 4, 4, 4, 300])
+        )
+        over = ("", ">", "*")[number % 3]
+        text = f"{a}*#(a) + {b}*#{over}(b) + {i}*i + {n}*n >= {least}"
+        model = softhat.compile(text, alphabet="ab", attention=ATTENTIONS[number % 2])
+        for head in model._proved[1].heads:
+            for dtype, longest in model.certificate.max_length.items():
+                kind, form = head.by_format[dtype], FORMATS[dtype]
+                if isinstance(kind, SignKind) and longest:
+                    some = {int(x) for x in np.exp(rng.uniform(0, np.log(longest), 20))}
+                    for length in some | set(range(1, min(longest, 60))):
+                        kind.row_of_lengths(length, length, form)
