@@ -12,6 +12,7 @@ failure (in narrow formats that is only printed).
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -126,16 +127,22 @@ def page(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    arguments = sys.argv[1:]
-    if "--page" in arguments:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE")
+    parser.add_argument("choice", nargs="*", choices=[[], *FORMATS, *GALLERY], metavar="NAME")
+    asked = parser.parse_args(arguments)
+    if asked.page:
         rows = json.loads(RESULTS.read_text("utf-8"))
         target = Path(__file__).parent.parent / "docs" / "float-lengths.md"
         target.write_text(page(rows), "utf-8")
         return 0
-    dtypes = [a for a in arguments if a in FORMATS] or list(EPSILON)
-    names = [a for a in arguments if a in GALLERY] or list(GALLERY)
-    target = Path(arguments[arguments.index("--json") + 1]) if "--json" in arguments else RESULTS
+    dtypes = [name for name in asked.choice if name in FORMATS] or list(EPSILON)
+    names = [name for name in asked.choice if name in GALLERY] or list(GALLERY)
+    target = asked.json
     whole = dtypes == list(EPSILON) and names == list(GALLERY)
     known = [] if whole or not target.exists() else json.loads(target.read_text("utf-8"))
     rows = {(row["dtype"], row["model"]): row for row in known}
@@ -154,4 +161,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -12,6 +12,7 @@ linear runtime, PyTorch's and ONNX's kernels (`kernels`), the simulations of doc
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -117,17 +118,28 @@ def compare(before: dict[str, dict[str, int]], after: dict[str, dict[str, int]])
     return shorter
 
 
-def main() -> int:
-    first, *rest = sys.argv[1:]
-    if first == "--compare":
-        before, after = (json.loads(Path(name).read_text("utf-8")) for name in rest)
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=", ".join(SUITES))
+    asked = parser.parse_args(arguments)
+    if asked.compare:
+        before, after = (json.loads(file.read_text("utf-8")) for file in asked.compare)
         return 1 if compare(before, after) else 0
+    unknown = [name for name in asked.suites if name not in SUITES]
+    if asked.file is None or unknown:
+        parser.error(f"unknown: {', '.join(unknown)}" if unknown else "name the FILE to write")
     rows = {
-        f"{suite}: {name}": lengths for suite in rest or SUITES for name, lengths in SUITES[suite]()
+        f"{suite}: {name}": lengths
+        for suite in asked.suites or SUITES
+        for name, lengths in SUITES[suite]()
     }
-    Path(first).write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    asked.file.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -7,8 +7,8 @@ plan, 7a875f0; `tests/test_baseline.py` compares.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,4 +63,6 @@ def measure() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(measure(), indent=1, ensure_ascii=False) + "\n")
+    parser = argparse.ArgumentParser(description="Write the certified lengths of today.")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.parse_args().file.write_text(json.dumps(measure(), indent=1, ensure_ascii=False) + "\n")
