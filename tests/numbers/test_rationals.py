@@ -5,20 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.io.errors import SofthatError
 from softhat.numbers.rationals import (
     common_divisor,
-    from_json,
     grid_of,
     grids_of,
     odd_part,
     power_in,
     power_of_two,
-    to_json,
 )
 
 fractions = st.fractions(-50, 50, max_denominator=60)
@@ -55,14 +51,3 @@ def test_many_floats_at_once(numbers: list[float]) -> None:
     assert [power_of_two(x) for x in numbers] == [x > 0 and grid_of(x) == x for x in numbers]
     small = np.array(numbers).clip(-1e30, 1e30).astype(np.float32)
     assert grids_of(small).tolist() == [grid_of(float(x)) for x in small]
-
-
-@given(fractions)
-def test_json_keeps_every_digit(x: Fraction) -> None:
-    assert from_json(to_json(x), "here") == x
-
-
-@pytest.mark.parametrize("data", [0.5, None, True, "1/0", "x", "1e3", "١", "", "9" * 5000])
-def test_what_is_no_exact_number(data: object) -> None:
-    with pytest.raises(SofthatError, match="here"):
-        from_json(data, "here")

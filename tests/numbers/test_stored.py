@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from softhat.io.errors import SofthatError
 from softhat.numbers.definitions import define, tabulated
 from softhat.numbers.positions import Feature, Mod, Named, text
 from softhat.numbers.predicates import BuiltIn
-from softhat.numbers.stored import from_json, from_name, predicate_from, to_json
+from softhat.numbers.stored import (
+    from_json,
+    from_name,
+    number_from_json,
+    number_to_json,
+    predicate_from,
+    to_json,
+)
 from tests.numbers.test_positions import FEATURES
 
 
@@ -71,3 +81,14 @@ def test_bad_predicates_are_refused() -> None:
                  {"predicate": "q", "longest": 3, "by_length": "!"}):  # fmt: skip
         with pytest.raises(SofthatError, match="here"):
             predicate_from(data, "here")
+
+
+@given(st.fractions(-50, 50, max_denominator=60))
+def test_json_keeps_every_digit(x: Fraction) -> None:
+    assert number_from_json(number_to_json(x), "here") == x
+
+
+@pytest.mark.parametrize("data", [0.5, None, True, "1/0", "x", "1e3", "١", "", "9" * 5000])
+def test_what_is_no_exact_number(data: object) -> None:
+    with pytest.raises(SofthatError, match="here"):
+        number_from_json(data, "here")

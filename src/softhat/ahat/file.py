@@ -17,9 +17,9 @@ from softhat.ahat.model import AHAT, BOS, EOS, MASKS, TIES, FeedForward, Head, L
 from softhat.io.argument_types import instance
 from softhat.io.errors import SofthatError
 from softhat.io.files import as_path, exists, is_file, parse_json, read_text, write_file
-from softhat.numbers import rationals, stored
+from softhat.numbers import stored
 from softhat.numbers.positions import Feature, Named
-from softhat.numbers.rationals import kind
+from softhat.numbers.stored import kind_of_data
 from softhat.transformer.weights import RESERVED
 
 FORMAT = "softhat-ahat/1"
@@ -69,7 +69,7 @@ def dumps(model: AHAT) -> str:
         "layers": [_layer_out(layer) for layer in model.layers],
         "output": {
             "weights": _out(model.output_weights),
-            "bias": rationals.to_json(model.output_bias),
+            "bias": stored.number_to_json(model.output_bias),
         },
     }
     if model.names:
@@ -88,7 +88,7 @@ class _BadPlaceError(Exception):
 def _fields(data: Any, place: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
     """data is an object with exactly these fields."""
     if not isinstance(data, dict):
-        raise _BadPlaceError(f"{place or 'the file'} must be an object, not {kind(data)}")
+        raise _BadPlaceError(f"{place or 'the file'} must be an object, not {kind_of_data(data)}")
     dot = f"{place}." if place else ""
     for key in data:
         if key not in required and key not in optional:
@@ -110,7 +110,9 @@ def _model(data: Any) -> AHAT:
     alphabet = _list(data["alphabet"], "alphabet")
     for k, symbol in enumerate(alphabet):
         if not isinstance(symbol, str) or not symbol:
-            raise _BadPlaceError(f"alphabet[{k}] must be a non-empty string, not {kind(symbol)}")
+            raise _BadPlaceError(
+                f"alphabet[{k}] must be a non-empty string, not {kind_of_data(symbol)}"
+            )
         if symbol in RESERVED or any(c.isspace() for c in symbol):
             raise _BadPlaceError(f"alphabet[{k}]: {symbol!r} cannot be a symbol")
         if symbol in alphabet[:k]:
@@ -119,7 +121,7 @@ def _model(data: Any) -> AHAT:
         raise _BadPlaceError("alphabet must have at least one symbol")
     bos = data.get("bos", False)
     if not isinstance(bos, bool):
-        raise _BadPlaceError(f"bos must be true or false, not {kind(bos)}")
+        raise _BadPlaceError(f"bos must be true or false, not {kind_of_data(bos)}")
     features = tuple(
         _feature(f, f"positions[{k}]") for k, f in enumerate(_list(data["positions"], "positions"))
     )
@@ -132,7 +134,7 @@ def _model(data: Any) -> AHAT:
         )
     eos = data.get("eos", False)
     if not isinstance(eos, bool):
-        raise _BadPlaceError(f"eos must be true or false, not {kind(eos)}")
+        raise _BadPlaceError(f"eos must be true or false, not {kind_of_data(eos)}")
     if eos and not bos:
         raise _BadPlaceError("eos needs bos: <eos> comes only with <bos>")
     wanted = (*alphabet, *(BOS,) * bos, *(EOS,) * eos)
@@ -182,7 +184,7 @@ def _head(data: Any, place: str, d: int) -> Head:
         raise _BadPlaceError(f"{place}.ties must be one of {' '.join(TIES)}, not {ties!r}")
     name = data.get("name", "")
     if not isinstance(name, str):
-        raise _BadPlaceError(f"{place}.name must be a string, not {kind(name)}")
+        raise _BadPlaceError(f"{place}.name must be a string, not {kind_of_data(name)}")
     query = _matrix(data["query"], f"{place}.query", None, d)
     value = _matrix(data["value"], f"{place}.value", None, d)
     return Head(
@@ -219,7 +221,7 @@ def _feature(data: Any, place: str) -> Feature:
 
 def _list(data: Any, place: str) -> list[Any]:
     if not isinstance(data, list):
-        raise _BadPlaceError(f"{place} must be a list, not {kind(data)}")
+        raise _BadPlaceError(f"{place} must be a list, not {kind_of_data(data)}")
     return data
 
 
@@ -239,13 +241,13 @@ def _vector(data: Any, place: str, length: int | None) -> Vector:
 
 def _number(data: Any, place: str) -> Fraction:
     try:
-        return rationals.from_json(data, place)
+        return stored.number_from_json(data, place)
     except SofthatError as error:
         raise _BadPlaceError(str(error)) from None
 
 
 def _out(row: Vector) -> list[int | str]:
-    return [rationals.to_json(x) for x in row]
+    return [stored.number_to_json(x) for x in row]
 
 
 def _layer_out(layer: Layer) -> dict[str, Any]:

@@ -1,12 +1,7 @@
-"""Exact numbers: what divides them, and how JSON has them.
-
-That is integers, or strings such as `"1/3"` and `"0.125"`. A JSON float is refused, since the text
-`0.1` would then mean two different numbers.
-"""
+"""Exact numbers: what divides them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from fractions import Fraction
 from math import frexp, gcd, inf, lcm
@@ -14,11 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from softhat.io.errors import SofthatError
-
-_NUMBER = re.compile(r"[+-]?(\d+(/\d+)?|\d*\.\d+|\d+\.)\Z", re.ASCII)
-_LONGEST = 4000  # digits; Python itself refuses longer integers by default
 
 
 def common_divisor(values: Iterable[Fraction]) -> Fraction:
@@ -58,35 +48,3 @@ def power_of_two(x: float) -> bool:
 def odd_part(x: Fraction) -> int:
     """The numerator without its factors of two: its bits are x's significant ones."""
     return x.numerator // (x.numerator & -x.numerator) if x else 0
-
-
-def to_json(x: Fraction) -> int | str:
-    """An integer as such, any other rational as `"p/q"`."""
-    return int(x) if x.denominator == 1 else str(x)
-
-
-def from_json(data: Any, place: str) -> Fraction:
-    """The rational that `to_json` (or a person) wrote; errors name its place in the file."""
-    if type(data) is int:
-        return Fraction(data)
-    if isinstance(data, float):
-        raise SofthatError(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
-    if not isinstance(data, str):
-        raise SofthatError(
-            f"{place} must be an integer or a string such as '1/3', not {kind(data)}"
-        )
-    text = data.strip()
-    if not _NUMBER.match(text) or len(text) > _LONGEST:
-        raise SofthatError(
-            f"{place}: {data[:40]!r} is not a rational number; write '3', '1/3' or '0.5'"
-        )
-    try:
-        return Fraction(text)
-    except ZeroDivisionError:
-        raise SofthatError(f"{place}: {data!r} divides by zero") from None
-
-
-def kind(data: Any) -> str:
-    """What a piece of JSON is, in words."""
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
-    return names.get(type(data), "null" if data is None else f"the number {data!r}")

@@ -1,6 +1,8 @@
-"""Position features and numerical predicates in files: read with care, in the place's name.
+"""Exact numbers, position features and numerical predicates in files.
 
-A predicate writes itself (`Predicate.to_json`). A proof about weights reads neither.
+Reading is careful, and errors name the place. Numbers are integers, or strings such as `"1/3"` and
+`"0.125"`: a JSON float is refused, since the text `0.1` would then mean two different numbers. A
+predicate writes itself (`Predicate.to_json`). A proof about weights reads none of these.
 """
 
 from __future__ import annotations
@@ -9,14 +11,49 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from softhat.io.errors import SofthatError
-from softhat.numbers import rationals
 from softhat.numbers.arithmetic_sets import BUILT_IN
 from softhat.numbers.definitions import LONGEST_BY_LENGTH, define
 from softhat.numbers.positions import NAMES, DigitFeature, Feature, Holds, Mod, Named, Table
 from softhat.numbers.predicates import BuiltIn, ListedByLength, Predicate
+
+_NUMBER = re.compile(r"[+-]?(\d+(/\d+)?|\d*\.\d+|\d+\.)\Z", re.ASCII)
+_LONGEST = 4000  # digits; Python itself refuses longer integers by default
+
+
+def number_to_json(x: Fraction) -> int | str:
+    """An integer as such, any other rational as `"p/q"`."""
+    return int(x) if x.denominator == 1 else str(x)
+
+
+def number_from_json(data: Any, place: str) -> Fraction:
+    """The rational that `to_json` (or a person) wrote; errors name its place in the file."""
+    if type(data) is int:
+        return Fraction(data)
+    if isinstance(data, float):
+        raise SofthatError(f'{place}: {data!r} is a JSON float; write it as a string, "{data!r}"')
+    if not isinstance(data, str):
+        raise SofthatError(
+            f"{place} must be an integer or a string such as '1/3', not {kind_of_data(data)}"
+        )
+    text = data.strip()
+    if not _NUMBER.match(text) or len(text) > _LONGEST:
+        raise SofthatError(
+            f"{place}: {data[:40]!r} is not a rational number; write '3', '1/3' or '0.5'"
+        )
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise SofthatError(f"{place}: {data!r} divides by zero") from None
+
+
+def kind_of_data(data: Any) -> str:
+    """What a piece of JSON is, in words."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
+    return names.get(type(data), "null" if data is None else f"the number {data!r}")
 
 
 def to_json(feature: Feature) -> Any:
@@ -30,7 +67,7 @@ def to_json(feature: Feature) -> Any:
         case DigitFeature(bit, position, length, constant):
             return {"digit": [bit, position, length, constant]}
         case Table(entries):
-            return {"table": [rationals.to_json(x) for x in entries]}
+            return {"table": [number_to_json(x) for x in entries]}
         case Holds(predicate):
             return predicate.to_json()
 
@@ -59,7 +96,7 @@ def from_json(data: Any, place: str) -> Feature:
             return DigitFeature(bit, position, length, constant)
         case {"table": list(entries), **rest} if not rest:
             at = f"{place}.table"
-            return Table(tuple(rationals.from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
+            return Table(tuple(number_from_json(x, f"{at}[{k}]") for k, x in enumerate(entries)))
         case {"predicate": str()}:
             return Holds(predicate_from(data, place))
     raise SofthatError(f"{place} must be a feature's name, {{'mod': [m, r]}} or {{'table': […]}}")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import exp, expm1, inf
 
 from softhat.io.errors import VoidError
@@ -41,7 +41,7 @@ from softhat.proof.scores import (
     stored,
     temperature_fits,
 )
-from softhat.proof.softmax import Bound, RowFact
+from softhat.proof.softmax import EXACT, Bound, RowFact
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
@@ -137,7 +137,8 @@ class SignKind(Kind):
 
     def bound(self, n: int, form: Format) -> Bound:
         """Longer words may be far from the threshold where shorter ones are next to it: so lengths
-        are asked in blocks, and blocks that seem worse than the last length in halves."""
+        are asked in blocks, and blocks that seem worse than others in halves. Those before the last
+        power of 16 are asked once for all n."""
         first = self._first(n)
         try:
             if first == n or self.is_near(n):
@@ -146,7 +147,14 @@ class SignKind(Kind):
             if first == n:
                 raise
         worst = self.row_of_lengths(n, n, form).bound(form)
-        todo = [(first, n - 1)]
+        if first == 1 < n:
+            first = 1 << (n.bit_length() - 1) // 4 * 4
+            worst = worst.or_worse(_bound_below(self, first, form))
+        return self._blocks(first, n - 1, worst, form)
+
+    def _blocks(self, first: int, last: int, worst: Bound, form: Format) -> Bound:
+        """The worst of all these lengths, and of what is known to be as bad."""
+        todo = [(first, last)] if first <= last else []
         while todo:
             start, end = todo.pop()
             try:
@@ -206,8 +214,10 @@ class SignKind(Kind):
             scaled = scale(scores.attention, n)
             row = row_of(query, key, n, scaled, form)
             rows.append(row)
-            ends = (line_of(query, key, length, scaled, row) for length in (start, n))
-            lines.append(_higher(*ends))
+            line = line_of(query, key, n, scaled, row)
+            if start < n:
+                line = _higher(line, line_of(query, key, start, scaled, row))
+            lines.append(line)
         (low_start, high_start), (low_end, high_end) = self.logits(start), self.logits(n)
         least, most = min(low_start, low_end), max(high_start, high_end)
         # The other sink's query, where only averages and D·j are not 0, sees every key. Were its
@@ -267,10 +277,19 @@ class SignKind(Kind):
         # Errors are largest of the scores that are furthest from the threshold. There a weight is
         # seen where two scores, that at j = i and its own, may be off by what lies between them.
         furthest = max(most, -least, yes, no)
-        off = furthest - min(left(furthest))
+        off = furthest * (3 * form.u_sum + form.u_score) + absolute
+        off += max(errors.at(furthest, 1)) * CARE
         terms = min(n + 2.0, 4 + (form.visible + 2 * off) / slope)
         tail = 2 * form.held.normal / -expm1(-slope)
         return RowFact("sign", low, high, terms, tail)
+
+
+@lru_cache(maxsize=1 << 12)
+def _bound_below(kind: SignKind, power: int, form: Format) -> Bound:
+    """In words that are shorter than a power of 16."""
+    if power == 1:
+        return EXACT
+    return kind.bound(power - 1, form)
 
 
 def fits(reading: Reading) -> bool:
@@ -416,7 +435,7 @@ class _ScoreErrors:
     ) -> _ScoreErrors:
         sizes = kind.sizes
         past, future, total = sizes["past"], sizes["future"], sizes["total"]
-        rests = [kind.rest(i, r) for m in (start, n) for i, r in ((1, m), (m, 1))]
+        rests = [kind.rest(i, r) for m in {start, n} for i, r in ((1, m), (m, 1))]
         alone = inf
         if len(kind.means) == 1 and kind.means[0].over in ("total", kind.direction):
             alone = max(map(abs, rests))
@@ -424,7 +443,7 @@ class _ScoreErrors:
         added, taken = [], []
         for end in (0, 1):
             counted, less, more = [], [], []
-            for m in (start, n):
+            for m in {start, n}:
                 i, r = ((1, m), (m, 1))[end]
                 counted.append((i + 1) * past + (r + 1) * future + (m + 1) * total)
                 less.append(counted[-1] - kind.rest(i, r))

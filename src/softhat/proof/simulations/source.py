@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from softhat.io.errors import SofthatError
-from softhat.numbers import positions, rationals, stored
+from softhat.numbers import positions, stored
 from softhat.numbers.positions import Feature
 from softhat.numerics.exact import Matrix as Matrix
 from softhat.numerics.exact import Ties
@@ -171,7 +171,7 @@ def _vector(data: Any, length: int) -> Vector:
 
 
 def _number(data: Any) -> Fraction:
-    return rationals.from_json(data, "ahat.json")
+    return stored.number_from_json(data, "ahat.json")
 
 
 def support(row: Vector) -> set[int]:
