@@ -246,13 +246,13 @@ Proof.
     rewrite Q2R_minus in Z.
     unfold Q2R at 3 in Z. cbn in Z. lra. }
   destruct (nth_error p (counted s)) as [[]|]; try discriminate.
-  - step E. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
+  - step E n0 E0. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
     cbn [Transformer.lsum fold_right]. unfold unit_adds. cbn [input bias output]. rewrite !out_coef.
     cbn [real_form map Transformer.dot fst snd]. q2r. rewrite G. unfold rise.
     replace (-1 * X i n0 + 0 + Q2R (high_end s)) with (- X i n0 - - Q2R (high_end s)) by ring.
     replace (-1 * X i n0 + 0 + Q2R (low_end s)) with (- X i n0 - - Q2R (low_end s)) by ring. field.
     lra.
-  - step E. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
+  - step E n0 E0. destruct (Qle_bool _ _ && Qle_bool _ _); [|discriminate]. injection E as <-.
     cbn [Transformer.lsum fold_right]. unfold unit_adds. cbn [input bias output]. rewrite !out_coef.
     cbn [real_form map Transformer.dot fst snd]. q2r. rewrite G. unfold rise.
     replace (1 * X i n0 + 0 + - Q2R (low_end s)) with (X i n0 - Q2R (low_end s)) by ring.

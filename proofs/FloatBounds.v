@@ -93,20 +93,20 @@ Proof.
     pose proof (Rabs_pos y). apply Rmult_le_compat; lra.
   - eapply Rle_trans; [|apply up_above].
     rewrite Q2R_mult, !Q2R_plus in Ok. rewrite !Q2R_plus, !Q2R_mult, !Q2R_plus, Q2R_ulp, Q2R_dust.
-    set (M1 := Q2R (fst a)) in *. set (E1 := Q2R (snd a)) in *. set (M2 := Q2R (fst b)) in *.
+    set (M1 := Q2R (fst a)) in *. set (Ez1 := Q2R (snd a)) in *. set (M2 := Q2R (fst b)) in *.
     set (E2 := Q2R (snd b)) in *.
-    assert (P : Rabs (f * g) <= (M1 + E1) * (M2 + E2)).
+    assert (P : Rabs (f * g) <= (M1 + Ez1) * (M2 + E2)).
     { rewrite Rabs_mult. apply Rmult_le_compat; try apply Rabs_pos; assumption. }
     assert (Z : Rabs (z - f * g) <= u * Rabs (f * g) + tiny) by (apply product_error;
       [unfold huge, large in *; lra|exact Hz]).
-    assert (D : Rabs (f * g - x * y) <= E1 * (M2 + E2) + M1 * E2).
+    assert (D : Rabs (f * g - x * y) <= Ez1 * (M2 + E2) + M1 * E2).
     { replace (f * g - x * y) with ((f - x) * g + x * (g - y)) by ring.
       eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult.
       apply Rplus_le_compat; apply Rmult_le_compat; try apply Rabs_pos; assumption. }
     replace (z - x * y) with ((z - f * g) + (f * g - x * y)) by ring.
     eapply Rle_trans; [apply Rabs_triang|]. pose proof tiny_small.
     assert (tiny <= / large) by (unfold large; lra).
-    assert (u * Rabs (f * g) <= u * ((M1 + E1) * (M2 + E2))) by (apply Rmult_le_compat_l;
+    assert (u * Rabs (f * g) <= u * ((M1 + Ez1) * (M2 + E2))) by (apply Rmult_le_compat_l;
       [unfold u; lra|exact P]).
     lra.
 Qed.
@@ -216,7 +216,7 @@ Lemma approx_entries l : forall bs ys, every entry_bound l = Some bs ->
 Proof.
   induction l as [|e l IH]; intros bs ys E H; inversion H; subst; cbn [every] in E.
   - injection E as <-. constructor.
-  - step E. step E. injection E as <-. unfold entry_bound in E0. step E0.
+  - step E b E0. step E l0 Ez1. injection E as <-. unfold entry_bound in E0. step E0 b0 E.
     constructor; [|apply IH; [reflexivity|assumption]].
     eapply approx_product; [exact E0|apply approx_weight|apply Coordinates; exact E|eassumption].
 Qed.
@@ -259,7 +259,8 @@ Proof.
   rewrite T. apply (approx_sum bs b ts); [exact Es| |exact Hs]. clear E Es Hs Hz T. revert bs Eb.
   induction Ht as [|qk t rs ts (a & b0 & Ha & Hb & Hp) Hts IH]; intros bs E; cbn [every] in E.
   - injection E as <-. constructor.
-  - step E. step E. injection E as <-. unfold row_bound in E0. step E0. step E0.
+  - step E b1 E0. step E l Ez1. injection E as <-. unfold row_bound in E0. step E0 b2 E.
+    step E0 b3 E2.
     constructor; [|apply IH; reflexivity].
     eapply approx_product; [exact E0| | |exact Hp].
     + pose proof (approx_dots C f x Hx _ _ _ _ _ a E approxes_nil Ha) as D. cbn in D.

@@ -264,7 +264,7 @@ Proof.
     destruct (lower_groups p alphabet false eos 4 l gs l1) as [[hs' l2]|] eqn:Egs; [|discriminate].
     injection E as <- <-. unfold lower_group in Eg. destruct (members g) as [|m ms] eqn:Em;
       [discriminate|].
-    step Eg. destruct (scores _ _ _ _ _ _ _ _) as [sc|] eqn:Es; [|discriminate].
+    step Eg s E. destruct (scores _ _ _ _ _ _ _ _) as [sc|] eqn:Es; [|discriminate].
     rewrite <- Em in Eg.
     change (if wide g then (2 * 4)%Q else 4%Q) with (sharpness_of 4 (wide g)) in *.
     cbv zeta in Eg.
@@ -291,7 +291,7 @@ Proof.
   { intros x Ex. rewrite (bit_row_value p eos n 1 v l X x f j H Ex Hj).
     destruct (inside j && lit x j); [right|left]; reflexivity. }
   destruct g; cbn [value_row written] in *; try discriminate; try (eapply B; exact E).
-  step E. injection E as <-. cbn [real_form map Transformer.dot fst snd].
+  step E n0 E0. injection E as <-. cbn [real_form map Transformer.dot fst snd].
   rewrite (feat_value p eos n 1 v l X _ _ j H E0 Hj). cbn [feature_value per]. rewrite Q2R_1.
   destruct (inside j); [right|left]; cbn; lra.
 Qed.
@@ -577,7 +577,7 @@ Proof.
         split; [destruct (plain (fst x)); lra|]. intros In_. rewrite (B In_). specialize (H2 i In_).
         cbn beta in H2. lra.
       - destruct H. }
-    destruct L as (e & Ee & E1 & E2). unfold term_off in *. cbn [map add_up fold_right].
+    destruct L as (e & Ee & Ez1 & E2). unfold term_off in *. cbn [map add_up fold_right].
     fold (add_up (map (literal_off l b) t)).
     rewrite Q2R_sum, Ee. cbn [map real_form fst snd].
     fold (real_form (map (fun x => (snd x, sign_of (fst x))) t)).
@@ -711,7 +711,8 @@ Lemma fed_lowered l l1 hs pl a l2 b1 X :
     c
     = X i c + cleared X i c (clears pl) + gate_total i c (gates pl).
 Proof.
-  intros Eg E Es Ed H Ok. unfold lower_layer in E. rewrite Eg in E. do 7 step E.
+  intros Eg E Es Ed H Ok. unfold lower_layer in E. rewrite Eg in E. step E l0 E0. step E l3 Ez1.
+  step E l4 E2. step E l5 E3. step E l6 E4. step E l7 E5. step E l8 E6.
   destruct (aimed (steps pl) (decoded pl)); [|discriminate]. injection E as <- <-.
   rewrite Es in E2. injection E2 as <-. rewrite Ed in E6. injection E6 as <-.
   eexists. split; [reflexivity|]. split; [reflexivity|]. split; [first [exact E5|reflexivity]|].
@@ -725,7 +726,7 @@ Proof.
   { intros o j Hj Eo. apply place_spec in Eo. rewrite (H _ _ Eo j Hj). cbn [feature_value per]. lra.
     }
   rewrite <- (gates_add p eos n w v Hv Hr l1 X Here (gates pl) _ _ i c
-    (fun g Ig => terms_clip l1 b1 X (gates pl) g H Ok Ig) Hi E0 E1).
+    (fun g Ig => terms_clip l1 b1 X (gates pl) g H Ok Ig) Hi E0 Ez1).
   cbn [concat Transformer.lsum fold_right]. ring.
 Qed.
 
@@ -735,7 +736,7 @@ Lemma high_above l b X f hi i : close_to l b X -> (i <= last)%nat ->
   high_of longest l b f = Some hi ->
   dot (real_form f) (X i) <= Q2R hi.
 Proof.
-  intros H Hi E. unfold high_of in E. step E. injection E as <-. apply every_spec in E0.
+  intros H Hi E. unfold high_of in E. step E l0 E0. injection E as <-. apply every_spec in E0.
   induction E0 as [|e q f qs Ee Es IH]; [cbn; rewrite Q2R_0; lra|].
   destruct (at_ l b range_of (fst e)) as [r|] eqn:Er; [|discriminate]. injection Ee as <-.
   destruct e as [c a]. cbn [fst snd] in *. rewrite dot_cons.
@@ -757,7 +758,7 @@ Lemma approx_unit l b X x d i r : close_to l b X -> (i <= last)%nat ->
   activated x (X i) r ->
     approx d r (relu (dot (real_form (Lowering.input x)) (X i) + Q2R (bias x))).
 Proof.
-  intros H Hi E (z & Hz & ->). unfold unit_bound in E. step E.
+  intros H Hi E (z & Hz & ->). unfold unit_bound in E. step E b0 E0.
   destruct (high_of longest l b _) as [hi|] eqn:Eh; [|discriminate]. injection E as <-.
   pose proof (approx_dots _ _ _ (actual_approx l b X i H Hi) _ _ _ _ _ z E0
     (approxes_cons _ _ _ _ _ _ (approx_weight (bias x)) approxes_nil) Hz) as [_ A].
@@ -798,7 +799,8 @@ Proof.
     - clear E A. revert bs Eb. induction Ft as [|x t xs ts (rr & Ha & Hp) Hts IH]; intros bs E;
         cbn [every] in E.
       + injection E as <-. constructor.
-      + step E. step E. injection E as <-. step E0. constructor; [|apply IH; reflexivity].
+      + step E b0 E0. step E l0 Ez1. injection E as <-. step E0 b1 E.
+        constructor; [|apply IH; reflexivity].
         eapply approx_product;
           [exact E0|apply approx_weight|exact (approx_unit l b X x _ i rr H Hi E Ha)|exact Hp]. }
   destruct Ap as [_ Ap].
@@ -920,18 +922,19 @@ Proof.
   destruct (every (heads_bound longest l l1 b (heads g)) (seq 0 (length l1))) as [b1|] eqn:E0;
     [|discriminate].
   destruct (gates_clip l1 b1 (gates pl)) eqn:Ok; [|discriminate].
-  destruct (every (fed_bound longest l1 l2' b1 g (clears pl)) (seq 0 (length l2'))) as [b3|] eqn:E1;
+  destruct (every (fed_bound longest l1 l2' b1 g (clears pl)) (seq 0 (length l2'))) as [b3|] eqn:Ez1;
     [|discriminate].
   injection E as <- <-.
   assert (Es' : steps pl = []) by (destruct (steps pl); [reflexivity|discriminate]).
   assert (Ed' : decoded pl = []) by (destruct (decoded pl); [reflexivity|discriminate]).
   assert (Nh : map normal_head hs = map normal_head (heads g)).
   { assert (heads a = hs) as <-.
-    { unfold lower_layer in Ea. rewrite Eg in Ea. do 7 step Ea.
+    { unfold lower_layer in Ea. rewrite Eg in Ea. step Ea l0 E. step Ea l2 E2. step Ea l3 E3.
+      step Ea l4 E4. step Ea l5 E5. step Ea l6 E6. step Ea l7 E7.
       destruct (aimed _ _); [|discriminate]. injection Ea as <- <-. reflexivity. }
     unfold normal_layer in Na. congruence. }
   pose proof (heads_close l l1 b b1 X Y pl hs (heads g) H Eg Nh E0 A) as H1.
-  exact (fed_close l l1 l2' hs pl a g b1 b3 Y Z Eg Ea Na Es' Ed' H1 Ok E1 F).
+  exact (fed_close l l1 l2' hs pl a g b1 b3 Y Z Eg Ea Na Es' Ed' H1 Ok Ez1 F).
 Qed.
 
 Lemma layers_close ps : forall l b gs l' b' X Y, float_layers p alphabet eos longest l b ps gs
@@ -963,9 +966,10 @@ Proof.
   assert (D : Q2R (offset o) + dot (real_form (row o)) (X i) = decide o' (X i)).
   { rewrite (decide_same _ _ _ No). unfold decide. ring. }
   rewrite D in A. apply Rabs_le_inv in A.
-  unfold lower_result in Eo. step Eo. match type of Eo with (if ?t then _ else _) = _ => destruct t
+  unfold lower_result in Eo. step Eo q E0.
+  match type of Eo with (if ?t then _ else _) = _ => destruct t
     eqn:Ok; [|discriminate] end.
-  apply andb_true_iff in Ok as [_ Ok]. unfold term_slack in E0. step E0. rename E1 into Et.
+  apply andb_true_iff in Ok as [_ Ok]. unfold term_slack in E0. step E0 l0 Ez1. rename Ez1 into Et.
   destruct (literals_close l b X i (reads r) _ H Li Et) as [_ L]. specialize (L Hi).
   set (off := Q2R (term_off l b (reads r))) in *.
   set (row0 := map (fun x => (snd x, sign_of (fst x))) (reads r)) in *.

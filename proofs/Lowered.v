@@ -54,11 +54,8 @@ Lemma score_cons q k r x y :
     + score (real_rows r) x y.
 Proof. reflexivity. Qed.
 
-Ltac step H := match type of H with
-  | match ?e with Some _ => _ | None => None end = Some _ =>
-      let E := fresh "E" in destruct e eqn:E; [|discriminate H]
-  end.
-Ltac step_as H c E := match type of H with
+(* H says that something is found: c is it, and E says so *)
+Ltac step H c E := match type of H with
   | match ?e with Some _ => _ | None => None end = Some _ =>
       destruct e as [c|] eqn:E; [|discriminate H]
   end.
@@ -95,7 +92,7 @@ Lemma every_spec {A B} (f : A -> option B) l bs : every f l = Some bs ->
 Proof.
   revert bs. induction l as [|a l IH]; intros bs H; cbn [every] in H.
   - injection H as <-. constructor.
-  - step H. step H. injection H as <-. constructor; auto.
+  - step H b E. step H l0 E0. injection H as <-. constructor; auto.
 Qed.
 
 Section Lowered.
@@ -192,13 +189,13 @@ Lemma bit_row_value l X x r i : holds l X -> bit_row l x = Some r -> (i <= last)
 Proof.
   intros H E Hi. unfold bit_row in E. unfold Program.lit.
   destruct (of x) as [s|]; destruct (plain x); cbn [Bool.eqb] in *.
-  - step_as E c Ec. injection E as <-. cbn. rewrite (bit_value l X s c i H Ec Hi). q2r.
+  - step E c Ec. injection E as <-. cbn. rewrite (bit_value l X s c i H Ec Hi). q2r.
     destruct (inside i), (bit v s i); simpl; lra.
-  - step_as E c Ec. step_as E o Eo. injection E as <-. cbn.
+  - step E c Ec. step E o Eo. injection E as <-. cbn.
     rewrite (bit_value l X s c i H Ec Hi), (feat_value l X _ _ i H Eo Hi). q2r.
     cbn [feature_value per].
     destruct (inside i), (bit v s i); simpl; lra.
-  - step_as E o Eo. injection E as <-. cbn. rewrite (feat_value l X _ _ i H Eo Hi). q2r.
+  - step E o Eo. injection E as <-. cbn. rewrite (feat_value l X _ _ i H Eo Hi). q2r.
     cbn [feature_value per].
     destruct (inside i); simpl; lra.
   - injection E as <-. cbn. destruct (inside i); reflexivity.
@@ -321,7 +318,7 @@ Proof.
   intros Hi R Er Eu. pose proof coldness_least as Cs.
   eapply Rle_trans; [|exact colder_leaks]. unfold read. cbn [fst snd].
   rewrite soft_toward by assumption. pose proof (pos_range d i Hi) as Ti. set (T := pos d i) in *.
-  unfold latest_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er bad Eb.
+  unfold latest_rows in Er. step Er here Eh. step Er one Eo. step Er bad Eb.
   injection Er as <-.
   pose proof (per_pos scaled) as Pp.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
@@ -376,8 +373,8 @@ Proof.
   assert (Xi : pos d T = i) by (apply pos_pos; lia).
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
   pose proof (per_pos scaled) as Pp.
-  unfold previous_rows in Er. step_as Er here Eh. step_as Er one Eo. step_as Er k Ek.
-  step_as Er a Ea. step_as Er a' Ea'. injection Er as <-.
+  unfold previous_rows in Er. step Er here Eh. step Er one Eo. step Er k Ek.
+  step Er a Ea. step Er a' Ea'. injection Er as <-.
   apply previous_attends; [lra|lia| |].
   - intros t Ht. pose proof (pos_last d t R ltac:(lia)) as Lt. rewrite !score_cons.
     pose proof (inside_last i Hi) as Li. cbn.
@@ -414,7 +411,7 @@ Lemma residue_score pen m back rs i j : (0 < m)%nat -> (1 <= i <= n)%nat -> (j <
   = - Q2R pen * (b2R (inside j)
     - b2R (inside j && Nat.eqb (Nat.modulo (j + back) m) (Nat.modulo i m))).
 Proof.
-  intros Hm Hi Hj E. unfold residue_rows in E. step_as E o Eo. apply every_spec in E.
+  intros Hm Hi Hj E. unfold residue_rows in E. step E o Eo. apply every_spec in E.
   pose proof (inside_last i Hi) as Li.
   set (hit := fun r => b2R (Nat.eqb (Nat.modulo i m) (Nat.modulo (r + back) m))).
   assert (S1 : forall k rs, Forall2 (fun r b => (q <- feat l (Residue m (Nat.modulo (r + back) m));;
@@ -427,7 +424,7 @@ Proof.
     - inversion F; subst. cbn. ring.
     - rewrite seq_S in F. apply Forall2_app_inv_l in F as (r1 & r2 & F1 & F2 & ->).
       inversion F2 as [|a b x y Fb Fn]; subst. inversion Fn; subst. cbn [Nat.add] in Fb.
-      step_as Fb q Fq. step_as Fb key Fk. injection Fb as <-.
+      step Fb q Fq. step Fb key Fk. injection Fb as <-.
       rewrite score_app, (IH r1 F1). cbn [sum].
       rewrite score_cons. cbn [real_rows map Transformer.score real_form Transformer.dot fst snd].
       rewrite (feat_value l X _ _ i H Fq Li), (feat_value l X _ _ j H Eo Hj),
@@ -481,7 +478,7 @@ Proof.
   pose proof (per_pos scaled) as Pp.
   unfold shift_rows in Er. destruct (Nat.leb 1 c && Nat.ltb c m) eqn:Cm; [|discriminate].
   apply andb_true_iff in Cm as [C1 C2]. apply Nat.leb_le in C1. apply Nat.ltb_lt in C2.
-  step_as Er here Eh. step_as Er one Eo. step_as Er rs Es. injection Er as <-.
+  step Er here Eh. step Er one Eo. step Er rs Es. injection Er as <-.
   set (pen := if scaled then 2%Q else _) in *.
   set (back := match d with Past => c | Future => (m - c)%nat end) in *.
   set (A := P * cold_of C * Q2R pen).
@@ -533,8 +530,8 @@ Lemma value_weigh ts r q u j : value_row l (Average ts r) q = Some u -> (j <= la
 Proof.
   intros E Hj. cbn [value_row] in E. apply every_spec in E. unfold weighed.
   assert (Q0 : 0 < IZR (Zpos q)) by (apply IZR_lt; lia).
-  induction E as [|[a x] [c' b] ts u E1 E IH]; [cbn; destruct (inside j); unfold Rdiv; ring|].
-  cbn [snd fst] in E1. step_as E1 c Ec. injection E1 as <- <-.
+  induction E as [|[a x] [c' b] ts u Ez1 E IH]; [cbn; destruct (inside j); unfold Rdiv; ring|].
+  cbn [snd fst] in Ez1. step Ez1 c Ec. injection Ez1 as <- <-.
   cbn [real_form map Transformer.dot fst snd]. fold (real_form u). rewrite IH.
   cbn [weigh fold_right fst snd]. fold (weigh v ts j).
   assert (Xc : X j c = if inside j then b2R (lit (Lit x true) j) else 0).
@@ -684,7 +681,7 @@ Proof.
   intros Hi R E. assert (K0 : 0 < INR (keys rng i)) by (apply lt_0_INR; destruct rng; cbn [keys];
     lia).
   destruct a as [s|]; cbn [mean_row] in E.
-  - destruct (find_mean s l) as [[c q]|] eqn:F; [|discriminate]. step E. injection E as <-.
+  - destruct (find_mean s l) as [[c q]|] eqn:F; [|discriminate]. step E l0 E0. injection E as <-.
     apply find_mean_spec in F. cbn [ranged] in R. cbn [sum_of terms_of].
     destruct (nth_error p s) as [[]|] eqn:Eg; try discriminate R.
     assert (Er : r = rng) by (destruct rng, r; (discriminate || reflexivity)). subst r.
@@ -705,10 +702,10 @@ Proof.
       apply every_spec in E0.
       assert (D : dot (real_form (map (fun f => (f, 1%Q)) l0)) (X j) = fold_right (fun f s =>
         feature_value f j + s) 0 ks).
-      { clear -E0 H Hj. induction E0 as [|f c ks l0 E1 E0 IH]; [reflexivity|].
+      { clear -E0 H Hj. induction E0 as [|f c ks l0 Ez1 E0 IH]; [reflexivity|].
         cbn [map real_form Transformer.dot fst snd fold_right].
         fold (real_form (map (fun f => (f, 1%Q)) l0)).
-        rewrite IH, (feat_value l X f c j H E1 Hj). q2r. lra. }
+        rewrite IH, (feat_value l X f c j H Ez1 Hj). q2r. lra. }
       unfold real_form in D |- *. rewrite D. ring.
   - injection E as <-. exists 0. cbn [sum_of]. repeat split; try lra.
     + assert (0 <= IZR (Z.max 0 (- low p alphabet (terms_of p None)))) by (apply IZR_le; lia). lra.
@@ -739,7 +736,8 @@ Proof.
   pose proof (toward_value d T ltac:(lia)) as Vq. rewrite Xi in Vq.
   pose proof (inside_last i Hi) as Li.
   unfold sign_rows in Er. fold d in Er.
-  step Er. step Er. step Er. step Er. step Er. step Er. step Er. step Er. injection Er as <-.
+  step Er n0 E. step Er n1 E0. step Er n2 Ez1. step Er n3 E2. step Er l0 E3. step Er l1 E4.
+  step Er l2 E5. step Er l3 E6. injection Er as <-.
   destruct (mean_row_score _ _ Before _ _ i Hi Rp E3) as (x & Mx & Bx & Sx).
   destruct (mean_row_score _ _ All _ _ i Hi Rt E4) as (t & Mt & Bt & St).
   destruct (mean_row_score _ _ After _ _ i Hi Rf E5) as (z & Mz & Bz & Sz).
@@ -750,13 +748,13 @@ Proof.
   { intros j Hj. destruct (Z.eqb a 0 && Z.eqb b 0) eqn:Z0.
     - injection E6 as <-. apply andb_true_iff in Z0 as [A0 B0]. apply Z.eqb_eq in A0, B0.
       unfold line. rewrite A0, B0. cbn. field. lra.
-    - step E6. pose proof (feat_value l X _ _ i H E7 Li) as Vi. cbn [feature_value] in Vi.
+    - step E6 n4 E7. pose proof (feat_value l X _ _ i H E7 Li) as Vi. cbn [feature_value] in Vi.
       rewrite (inside_true i Hi) in Vi.
-      pose proof (feat_value l X _ _ j H E1 Hj) as Vo. cbn [feature_value] in Vo.
+      pose proof (feat_value l X _ _ j H Ez1 Hj) as Vo. cbn [feature_value] in Vo.
       change (per false) with 1 in Vo.
       destruct (Z.eqb_spec b 0) as [->|Bn].
       + injection E6 as <-. cbn. rewrite Vi, Vo. q2r. unfold line. field. lra.
-      + step E6. injection E6 as <-. pose proof (feat_value l X _ _ i H E8 Li) as Vr.
+      + step E6 n5 E8. injection E6 as <-. pose proof (feat_value l X _ _ i H E8 Li) as Vr.
         cbn [feature_value] in Vr.
         rewrite (inside_true i Hi) in Vr.
         cbn [real_rows real_form map Transformer.dot Transformer.score fst snd]. rewrite Vi, Vr, Vo.
@@ -769,7 +767,7 @@ Proof.
            - INR T / per scaled * b2R (inside j))).
   { intros j Hj. unfold rest. rewrite !score_cons.
     cbn [real_rows real_form map Transformer.dot Transformer.score fst snd].
-    rewrite (feat_value l X _ _ i H E2 Li), (feat_value l X _ _ j H E1 Hj),
+    rewrite (feat_value l X _ _ i H E2 Li), (feat_value l X _ _ j H Ez1 Hj),
       (feat_value l X _ _ i H E0 Li),
       (feat_value l X _ _ j H E Hj), (feat_value l X _ _ i H E Li), Vq.
     unfold unit_feature. cbn [feature_value]. rewrite (inside_true i Hi). change (per false) with 1.
@@ -828,7 +826,7 @@ Proof.
     - nra. }
   assert (V0 : dot (real_form u) (X (pos d 0)) = 0 /\ forall t0, (1 <= t0 <= T)%nat ->
     dot (real_form u) (X (pos d t0)) = 1).
-  { cbn [value_row] in Eu. step Eu. injection Eu as <-.
+  { cbn [value_row] in Eu. step Eu n4 E7. injection Eu as <-.
     assert (Vu : forall t0, (t0 <= T)%nat -> dot (real_form [(n4, 1%Q)]) (X (pos d t0))
       = b2R (Nat.leb 1 t0)).
     { intros t0 Ht0. cbn [real_form map Transformer.dot fst snd].

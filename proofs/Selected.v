@@ -341,19 +341,19 @@ Qed.
 Lemma sink_row_value r j : sink_row l = Some r -> (j <= last)%nat ->
   dot (real_form r) (X j) = b2R (outside j).
 Proof.
-  intros E Hj. unfold sink_row in E. step E. step E. injection E as <-.
+  intros E Hj. unfold sink_row in E. step E n0 E0. step E n1 Ez1. injection E as <-.
   cbn [real_form map Transformer.dot fst snd].
-  rewrite (feat_value p eos n P v l X One _ j H E0 Hj), (feat_value p eos n P v l X _ _ j H E1 Hj).
+  rewrite (feat_value p eos n P v l X One _ j H E0 Hj), (feat_value p eos n P v l X _ _ j H Ez1 Hj).
   cbn [feature_value per]. q2r. unfold outside. destruct (inside j); cbn; lra.
 Qed.
 
 Lemma digit_row_value x r j : digit_row l x = Some r -> (j <= last)%nat ->
   dot (real_form r) (X j) = if inside j then digit (lit x j) else 0.
 Proof.
-  intros E Hj. unfold digit_row in E. step E.
+  intros E Hj. unfold digit_row in E. step E n0 E0.
   pose proof (feat_value p eos n P v l X _ _ j H E0 Hj) as O.
   cbn [feature_value per] in O. unfold Program.lit. destruct (of x) as [s|].
-  - step E. injection E as <-. pose proof (bit_value p eos n P v l X s _ j H E1 Hj) as B.
+  - step E n1 Ez1. injection E as <-. pose proof (bit_value p eos n P v l X s _ j H Ez1 Hj) as B.
     cbn [real_form map Transformer.dot fst snd]. rewrite O, B.
     destruct (plain x); q2r; destruct (inside j), (bit v s j); cbn; lra.
   - injection E as <-. cbn [real_form map Transformer.dot fst snd]. rewrite O.
@@ -366,15 +366,15 @@ Lemma pair_score a b ps r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
   = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else Q2R b.
 Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold pair_rows in E.
-  destruct (every _ ps) as [rows|] eqn:E0; [|discriminate E]. step E. step E.
+  destruct (every _ ps) as [rows|] eqn:E0; [|discriminate E]. step E n0 Ez1. step E sink E2.
   injection E as <-. rewrite score_cons. cbn [real_form map Transformer.dot fst snd].
-  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
+  rewrite (feat_value p eos n P v l X One _ i H Ez1 Li), (sink_row_value _ j E2 Hj).
   cbn [feature_value].
   apply every_spec in E0.
   assert (S0 : score (real_rows rows) (X i) (X j)
     = if inside j then Q2R a * INR (length (filter (paired v i j) ps)) else 0).
-  { clear E1 E2. induction E0 as [|[q k] rk ps rs Er Es IH]; [cbn; destruct (inside j); ring|].
-    cbn [fst snd] in Er. step Er. step Er. injection Er as <-.
+  { clear Ez1 E2. induction E0 as [|[q k] rk ps rs Er Es IH]; [cbn; destruct (inside j); ring|].
+    cbn [fst snd] in Er. step Er f0 E. step Er f1 E0. injection Er as <-.
     rewrite score_cons, IH, times_row_value.
     rewrite (bit_row_value p eos n P v l X q _ i H E Li),
       (bit_row_value p eos n P v l X k _ j H E0 Hj).
@@ -392,17 +392,17 @@ Lemma code_row_score a ds r i j : (1 <= i <= n)%nat -> (j <= last)%nat ->
     else Q2R a * (INR (length ds) - 1).
 Proof.
   intros Hi Hj E. pose proof (inside_last eos n i Hi) as Li. unfold code_rows in E.
-  destruct (every _ ds) as [rows|] eqn:E0; [|discriminate E]. step E. step E.
+  destruct (every _ ds) as [rows|] eqn:E0; [|discriminate E]. step E n0 Ez1. step E sink E2.
   injection E as <-. rewrite score_cons. cbn [real_form map Transformer.dot fst snd].
-  rewrite (feat_value p eos n P v l X One _ i H E1 Li), (sink_row_value _ j E2 Hj).
+  rewrite (feat_value p eos n P v l X One _ i H Ez1 Li), (sink_row_value _ j E2 Hj).
   cbn [feature_value].
   apply every_spec in E0.
   assert (S0 : score (real_rows rows) (X i) (X j)
     = if inside j
       then Q2R a * inner (map (fun qk => lit (fst qk) i) ds) (map (fun qk => lit (snd qk) j) ds)
         else 0).
-  { clear E1 E2. induction E0 as [|[q k] rk ds rs Er Es IH]; [cbn; destruct (inside j); ring|].
-    cbn [fst snd] in Er. step Er. step Er. injection Er as <-.
+  { clear Ez1 E2. induction E0 as [|[q k] rk ds rs Er Es IH]; [cbn; destruct (inside j); ring|].
+    cbn [fst snd] in Er. step Er f0 E. step Er f1 E0. injection Er as <-.
     rewrite score_cons, IH, times_row_value.
     rewrite (digit_row_value q _ i E Li), (digit_row_value k _ j E0 Hj).
     rewrite (inside_true n i Hi). cbn [map inner fst snd]. destruct (inside j); ring. }
