@@ -922,7 +922,8 @@ Proof.
   destruct (every (heads_bound longest l l1 b (heads g)) (seq 0 (length l1))) as [b1|] eqn:E0;
     [|discriminate].
   destruct (gates_clip l1 b1 (gates pl)) eqn:Ok; [|discriminate].
-  destruct (every (fed_bound longest l1 l2' b1 g (clears pl)) (seq 0 (length l2'))) as [b3|] eqn:Ez1;
+  destruct (every (fed_bound longest l1 l2' b1 g (clears pl)) (seq 0 (length l2')))
+    as [b3|] eqn:Ez1;
     [|discriminate].
   injection E as <- <-.
   assert (Es' : steps pl = []) by (destruct (steps pl); [reflexivity|discriminate]).

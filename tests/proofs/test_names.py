@@ -28,6 +28,7 @@ GENERATED = re.compile(r"H\d*|IH\w*|Heq\w*|[a-z]\d+")
 NAMING = re.compile(
     r"\b(?:intros?|as|fix|set|pose|remember|assert|enough|fun|forall|exists|let|match|with|in)\b"
     r"([^.;]*)|eqn:\s*([\w']+)|\(([\w']+)\s*:|\b(?:Variables?|Hypothes[ei]s)\b([^:]*):"
+    r"|\bstep\s+[\w']+\s+([\w']+\s+[\w']+)"  # H, what it finds, and the name of the equation
 )
 WORD = re.compile(r"[A-Za-z_][\w']*")
 UNCHECKED = "not machine-checked"
