@@ -23,7 +23,8 @@ at every position the symbol is one after which as many states as possible stay 
 first symbols still decide the last answers.
 
 A line is written for each automaton to results/automata.jsonl when it is done, and what is there
-is not run again (take a line out to do so): give `--minutes` to stop in time, `--every 5 --at 2` or `--states 2 6` for a part.
+is not run again, unless its line is taken out: give `--minutes` to stop in time, `--every 5 --at 2`
+or `--states 2 6` for a part.
 The exit code is 1 if an answer is wrong or a certificate short.
 """
 
