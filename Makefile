@@ -17,7 +17,7 @@ demo: .venv/core
 	@$(BIN)/softhat demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 # Every suite at full size, one file at a time; results go to results/test-full.json, and a
 # second run of the same commit goes on where the first one stopped.

@@ -1,4 +1,4 @@
-"""Property tests are seeded, so that a slice that was green stays green, and draw 24 examples where
+"""Property tests are seeded, so that a slice that was green stays green, and draw 16 examples where
 they do not say how many; `make test-full` draws anew, and 100. No test has a deadline: the machines
 are shared."""
 
@@ -13,7 +13,7 @@ from softhat.io.files import snapshot
 
 SLOW = [HealthCheck.too_slow]
 settings.register_profile(
-    "seeded", deadline=None, suppress_health_check=SLOW, derandomize=True, max_examples=24
+    "seeded", deadline=None, suppress_health_check=SLOW, derandomize=True, max_examples=16
 )
 settings.register_profile("full", deadline=None, suppress_health_check=SLOW, print_blob=True)
 settings.load_profile("seeded")

@@ -40,7 +40,10 @@ def test_a_rasp_program_is_machine_checked(name: str, tmp_path: Path) -> None:
     assert "(* outputs: 0: is " in file.read_text()
 
 
-@pytest.mark.parametrize("model", [("Y a | #(b) > 1", "--alphabet", "ab"), ("zoo:rasp-reverse",)])
+HARD = [(("Y a | #(b) > 1", "--alphabet", "ab"),), (("zoo:rasp-reverse",),)]
+
+
+@pytest.mark.parametrize("model", every(2, HARD))
 def test_hard_attention_is_machine_checked(model: tuple[str, ...], tmp_path: Path) -> None:
     needs_coq()
     file = tmp_path / "right.v"

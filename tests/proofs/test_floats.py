@@ -8,6 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import softhat
 from softhat.export.coq.checker import ask
@@ -66,6 +67,7 @@ def test_the_theorem_and_its_length() -> None:
     assert verdict.binary32 == 8190
 
 
+@pytest.mark.full
 def test_a_wide_program_has_the_theorem() -> None:
     """Thirty formulas side by side: fractions stay short, however many signals there are."""
     needs_coq()
