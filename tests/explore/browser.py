@@ -20,10 +20,12 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 
 needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium: `make browser` installs it (Debian's package chromium)"
+    CHROMIUM is None,
+    reason="no Chromium: `make browser` installs it (Debian's package chromium-headless-shell)",
 )
 
 

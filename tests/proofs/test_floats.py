@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from softhat.export.coq.theorem import READ, statement, theorem
 from softhat.models.model import Model
 from softhat.transformer.weights import Sparse
 from tests.proofs.coq import booleans, needs_coq
+from tests.slices import every
 
 NESTED = "Y (a S b) & !(c S Y a)"
 
@@ -56,15 +58,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
     assert _near([right], 8190, tmp_path) == [False]
 
 
-def test_the_theorem_and_its_length() -> None:
+@pytest.mark.parametrize(
+    ("formulas", "length"), every(2, [({"one": "a S b", "two": "Y a"}, 8190), (NESTED, 1024)])
+)
+def test_the_theorem_and_its_length(formulas: Any, length: int) -> None:
     needs_coq()
-    verdict = ask(theorem(softhat.compile(NESTED, alphabet="abc")))
+    verdict = ask(theorem(softhat.compile(formulas, alphabet="abc")))
     assert verdict.accepted, verdict.text
-    assert verdict.binary32 == 1024
-    several = softhat.compile({"one": "a S b", "two": "Y a"}, alphabet="ab")
-    verdict = ask(theorem(several))
-    assert verdict.accepted, verdict.text
-    assert verdict.binary32 == 8190
+    assert verdict.binary32 == length
 
 
 @pytest.mark.full
