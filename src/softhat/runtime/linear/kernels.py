@@ -8,6 +8,7 @@ one time in plain Python; they share their state, tables and formulas, all in fl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, expm1, log, log1p
 from typing import Any, Protocol
 
@@ -43,6 +44,20 @@ class HeadKernel(Protocol):
     def step(self, state: Any, x: list[float], time: int, word: Word) -> list[float]: ...
 
 
+@lru_cache(maxsize=32)
+def _sums_of_weights(slope: float, even: float, taps: int) -> tuple[Array, tuple[float, ...]]:
+    """For each set of distances d below `taps`, as bits of a number, the sum of their weights
+    e^-(slope·d + even·[d even]), the largest of which is 1. Most heads of a model have one slope,
+    and so one such table of up to 2^16 sums. For reading only."""
+    lowest = min(even, slope)
+    table = np.zeros(1)
+    for d in range(taps):
+        weight = exp(lowest - slope * d - (even if d % 2 == 0 else 0.0))
+        table = np.concatenate([table, table + weight])
+    table.setflags(write=False)
+    return table, tuple(table.tolist())
+
+
 @dataclass(slots=True)
 class LocalState:
     """The last 16 bits, latest lowest, of good and of each value; each value's last mean."""
@@ -74,13 +89,7 @@ class LocalKernel:
         ):
             raise UnknownShapeError("a value or penalty that is no stored bit")
         self.window = (1 << shape.taps) - 1
-        lowest = min(shape.even, shape.slope)
-        table = np.zeros(1)
-        for d in range(shape.taps):
-            weight = exp(lowest - shape.slope * d - (shape.even if d % 2 == 0 else 0.0))
-            table = np.concatenate([table, table + weight])
-        self.table = table
-        self.lookup: list[float] = table.tolist()
+        self.table, self.lookup = _sums_of_weights(shape.slope, shape.even, shape.taps)
 
     def fresh(self) -> LocalState:
         return LocalState(0, [0] * len(self.values), [0.0] * len(self.values))
