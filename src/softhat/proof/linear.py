@@ -61,10 +61,8 @@ def linear_max_length(
     0 if what the weights compute is not derived, if a weight is not exact in the format, or if even
     one position is not certain. `proof` is what the checker derived from these weights, if it has.
     """
-    form = format_of(dtype)
-    if transformer.attention == "hard" or not all(
-        np.array_equal(form.load(values), values) for values in transformer.numbers()
-    ):
+    form, weights = format_of(dtype), transformer.numbers()
+    if transformer.attention == "hard" or not np.array_equal(form.load(weights), weights):
         return 0
     try:
         proof = replace(_derived(transformer) if proof is None else proof, longest=LONGEST)

@@ -214,17 +214,15 @@ class Transformer:
             raise SofthatError(f"{asked}: choose output= one of {', '.join(self.outputs)}")
         return output
 
-    def numbers(self) -> Iterator[NDArray[np.float64]]:
+    def numbers(self) -> NDArray[np.float64]:
         """All weights that are not 0."""
-        for tensor in (self.embedding, self.position_embedding, self.readout):
-            yield tensor.values
-        yield self.readout_bias
-        for layer in self.layers:
-            yield from layer.numbers()
+        own = [x.values for x in (self.embedding, self.position_embedding, self.readout)]
+        layers = (tensor for layer in self.layers for tensor in layer.numbers())
+        return np.concatenate([*own, self.readout_bias, *layers])
 
     @property
     def is_finite(self) -> bool:
-        return all(bool(np.isfinite(tensor).all()) for tensor in self.numbers())
+        return bool(np.isfinite(self.numbers()).all())
 
     @property
     def has_bos(self) -> bool:
