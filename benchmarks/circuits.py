@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import softhat
-from softhat.circuits.gpt2 import GPT2Network
-from softhat.circuits.graph import Circuit, possible_edges, possible_nodes
+from softhat.circuits.decoder import StockNorm, StockProduct
+from softhat.circuits.graph import Circuit, ends_of, possible_edges, possible_nodes
 from softhat.circuits.network import NodePatch, Patch, before
+from softhat.circuits.stock_network import StockNetwork
 from softhat.logic.random import random_formula
 
 Array = NDArray[Any]
@@ -51,7 +52,7 @@ class Subject:
     family: str
     folder: Path
     circuit: Circuit
-    network: GPT2Network
+    network: StockNetwork
     clean: Array
     corrupt: Array
 
@@ -75,7 +76,7 @@ def subjects(count: int, folder: Path) -> Iterator[Subject]:
         one = rng.integers(0, LENGTH, PAIRS // 2)  # half of the pairs differ in one place
         words[1, : PAIRS // 2] = words[0, : PAIRS // 2]
         words[1, np.arange(PAIRS // 2), one] ^= 1
-        yield Subject(str(formula), family, place, circuit, GPT2Network(place), words[0], words[1])
+        yield Subject(str(formula), family, place, circuit, StockNetwork(place), words[0], words[1])
         made += 1
 
 
@@ -88,8 +89,7 @@ def edge_patching(s: Subject) -> Scores:
     _, margins = s.network.run(s.clean)
     scores = {}
     for name in possible_edges(s.circuit.config):
-        source, _, rest = name.partition("->")
-        target, _, slot = rest.rstrip(">").partition("<")
+        source, target, slot = ends_of(name)
         _, patched = s.network.run(s.clean, Patch(source, (target, slot), added[source]))
         scores[name] = float(np.abs(patched - margins).mean())
     return scores
@@ -130,8 +130,8 @@ def _flat(x: Array) -> Array:
 def _by_ends(s: Subject, nodes: dict[str, float]) -> Scores:
     scores = {}
     for name in possible_edges(s.circuit.config):
-        source, _, rest = name.partition("->")
-        scores[name] = min(nodes[source], nodes[rest.partition("<")[0]], 1e9)
+        source, target, _ = ends_of(name)
+        scores[name] = min(nodes[source], nodes[target], 1e9)
     return scores
 
 
@@ -150,56 +150,50 @@ def attribution(s: Subject, steps: int = 1) -> Scores:
             gradients[reader] = gradients.get(reader, 0.0) + gradient / steps
     scores = {}
     for name in possible_edges(s.circuit.config):
-        source, _, rest = name.partition("->")
-        target, _, slot = rest.rstrip(">").partition("<")
+        source, target, slot = ends_of(name)
         moved = (change[source] * gradients[target, slot]).sum(axis=(1, 2))
         scores[name] = float(np.abs(moved).mean())
     return scores
 
 
-def _gradients(network: GPT2Network, start: Array) -> dict[tuple[str, str], Array]:
+def _gradients(network: StockNetwork, start: Array) -> dict[tuple[str, str], Array]:
     """Of the sum of all margins, by what every reader reads."""
     import torch
 
     torch.set_num_threads(1)
-    w = {name: torch.from_numpy(value) for name, value in network.w.items()}
-    epsilon, heads = network.config["layer_norm_epsilon"], network.heads
     readers: dict[tuple[str, str], Any] = {}
 
     def read(x: Any, name: str, slot: str) -> Any:
         readers[name, slot] = torch.zeros_like(x, requires_grad=True)
         return x + readers[name, slot]
 
-    def norm(x: Any, name: str) -> Any:
-        size = (x.shape[-1],)
-        weight, bias = w[f"{name}.weight"], w[f"{name}.bias"]
-        return torch.nn.functional.layer_norm(x, size, weight, bias, epsilon)
+    def norm(x: Any, by: StockNorm) -> Any:
+        gain, shift = torch.from_numpy(by.gain), torch.from_numpy(by.shift)
+        return torch.nn.functional.layer_norm(x, (x.shape[-1],), gain, shift, by.epsilon)
+
+    def product(x: Any, by: StockProduct) -> Any:
+        return x @ torch.from_numpy(by.matrix) + torch.from_numpy(by.bias)
 
     x = torch.from_numpy(start)
     rows = x.shape[1]
     hidden = torch.triu(torch.ones(rows, rows, dtype=torch.bool), diagonal=1)
-    for number in range(network.layers):
-        block = f"h.{number}."
-        matrix, bias = w[block + "attn.c_attn.weight"], w[block + "attn.c_attn.bias"]
-        d = matrix.shape[0]
-        width = d // heads
+    decoder = network.decoder
+    for number, layer in enumerate(decoder.layers):
+        first, second = layer.norms
         total = 0.0
-        for h in range(heads):
+        for h, head in enumerate(layer.heads):
             q, k, v = (
-                norm(read(x, f"a{number}.h{h}", slot), block + "ln_1")
-                @ matrix[:, part * d + h * width : part * d + (h + 1) * width]
-                + bias[part * d + h * width : part * d + (h + 1) * width]
-                for part, slot in enumerate("qkv")
+                product(norm(read(x, f"a{number}.h{h}", slot), first), part)
+                for slot, part in zip("qkv", (head.query, head.key, head.value), strict=True)
             )
-            scores = (q @ k.transpose(1, 2) / math.sqrt(width)).masked_fill(hidden, -math.inf)
-            mixed = torch.softmax(scores, dim=-1) @ v
-            out = w[block + "attn.c_proj.weight"][h * width : (h + 1) * width]
-            total = total + mixed @ out
-        x = x + total + w[block + "attn.c_proj.bias"]
-        inner = norm(read(x, f"m{number}", ""), block + "ln_2")
-        active = torch.relu(inner @ w[block + "mlp.c_fc.weight"] + w[block + "mlp.c_fc.bias"])
-        x = x + active @ w[block + "mlp.c_proj.weight"] + w[block + "mlp.c_proj.bias"]
-    logits = norm(read(x, "logits", ""), "ln_f") @ w["classifier.weight"].T
+            scores = (q @ k.transpose(1, 2) / math.sqrt(network.width)).masked_fill(
+                hidden, -math.inf
+            )
+            total = total + torch.softmax(scores, dim=-1) @ v @ torch.from_numpy(head.output)
+        x = x + total + torch.from_numpy(layer.bias)
+        inner = norm(read(x, f"m{number}", ""), second)
+        x = x + product(torch.relu(product(inner, layer.units.into)), layer.units.out)
+    logits = product(norm(read(x, "logits", ""), decoder.last), decoder.readout)
     (logits[:, 1:, 1] - logits[:, 1:, 0]).sum().backward()
     return {reader: leaf.grad.numpy() for reader, leaf in readers.items()}
 

@@ -12,7 +12,7 @@ import softhat
 from softhat.circuits.ablation import ablate
 from softhat.circuits.graph import possible_edges
 from softhat.circuits.network import NativeNetwork
-from softhat.circuits.stock import stock_network
+from softhat.circuits.stock_network import StockNetwork
 from tests.cli.run import softhat as run
 from tests.slices import every, sizes
 
@@ -92,5 +92,5 @@ def test_sets_of_propositions_and_short_contexts(tmp_path: Path) -> None:
     result = ablate(NativeNetwork(model.transformer), circuit, [e.name for e in circuit.edges])
     assert result.completeness == 1.0
     softhat.to_gpt2(softhat.compile("O (a & Y b)", alphabet="ab"), tmp_path / "g", context=5)
-    network, found = stock_network(tmp_path / "g"), softhat.circuit(tmp_path / "g")
+    network, found = StockNetwork(tmp_path / "g"), softhat.circuit(tmp_path / "g")
     assert ablate(network, found, [edge.name for edge in found.edges]).completeness == 1.0

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.gpt2 import GPT2Network
 from softhat.circuits.graph import possible_edges
 from softhat.circuits.network import NativeNetwork, Patch
+from softhat.circuits.stock_network import StockNetwork
 from tests.cli.run import softhat as run
 from tests.slices import every
 
@@ -95,7 +95,7 @@ def test_every_head_of_a_simplified_formula_matters() -> None:
 def test_gpt2_circuits_are_causally_true(formula: str, tmp_path: Path) -> None:
     softhat.to_gpt2(softhat.compile(formula, alphabet="abc"), tmp_path / "m", context=16)
     circuit = softhat.circuit(tmp_path / "m")
-    network = GPT2Network(tmp_path / "m")
+    network = StockNetwork(tmp_path / "m")
     labelled = {edge.name for edge in circuit.edges}
     for name in possible_edges(circuit.config):
         if name not in labelled:
@@ -112,7 +112,7 @@ def test_the_network_is_the_stock_gpt2(tmp_path: Path) -> None:
     softhat.to_gpt2(
         softhat.compile("H (a -> O b) & #(a) > 1", alphabet="abc"), tmp_path / "m", context=16
     )
-    network = GPT2Network(tmp_path / "m")
+    network = StockNetwork(tmp_path / "m")
     stock = (
         transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "m").double().eval()
     )

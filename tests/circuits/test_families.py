@@ -20,7 +20,7 @@ from softhat.circuits.corpus.families import draw_formula
 from softhat.circuits.corpus.rasp import random_program
 from softhat.circuits.graph import Circuit, possible_edges
 from softhat.circuits.network import LEAK, Begun, NativeNetwork, NodePatch, Patch
-from softhat.circuits.stock import stock_network
+from softhat.circuits.stock_network import StockNetwork
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
 from tests.circuits.test_circuit import replay
@@ -117,7 +117,7 @@ class Resampling:
 def check(circuit: Circuit, held: Any, words: int, disguised: bool) -> float:
     """All that is said of a circuit; the largest share of a margin that another edge moves."""
     native = not isinstance(held, Path)
-    network: Any = NativeNetwork(held.transformer) if native else stock_network(held)
+    network: Any = NativeNetwork(held.transformer) if native else StockNetwork(held)
     tried = Resampling(network, words, ahead=native)
     most = LEAK * tried.largest if disguised else MOVED
     carries = {edge.name: edge.carries for edge in circuit.edges}
@@ -201,7 +201,7 @@ def test_a_run_that_goes_on_from_another_is_the_same(to: str, tmp_path: Path) ->
     if to != "softhat":
         (softhat.to_gpt2 if to == "gpt2" else softhat.to_llama)(model, tmp_path / "m", 16)
     network: Any = NativeNetwork(model.transformer)
-    network = network if to == "softhat" else stock_network(tmp_path / "m")
+    network = network if to == "softhat" else StockNetwork(tmp_path / "m")
     clean, corrupt = np.random.default_rng(0).integers(0, 2, (2, 10, 6))
     begun = Begun.of(network, clean)
     added, _ = network.run(corrupt)

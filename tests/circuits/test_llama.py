@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.llama import LlamaNetwork
 from softhat.circuits.network import reading
+from softhat.circuits.stock_network import StockNetwork
 from tests.export.test_meanings import expected, said, words_of
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -54,7 +54,7 @@ def test_every_label_is_what_its_formula_says(text: str, positions: Any, tmp_pat
         pytest.skip("rope has no digits of the position")
     softhat.to_llama(softhat.compile(text, "ab"), tmp_path / "out", 64, positions=positions)
     labels = json.loads((tmp_path / "out" / "labels.json").read_text())
-    network = LlamaNetwork(tmp_path / "out")
+    network = StockNetwork(tmp_path / "out")
     checked = 0
     for word in words_of(np.random.default_rng(3), "ab", (1, 6, 40)):
         seen: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def test_the_network_is_what_transformers_runs(tmp_path: Path) -> None:
         model = softhat.compile("#(a & Y b) > 1 & (a S b)", "ab")
         softhat.to_llama(model, folder, 32, family, positions=positions)
         tokens = np.random.default_rng(0).integers(0, 2, (8, 20))
-        _, margins = LlamaNetwork(folder).run(tokens)
+        _, margins = StockNetwork(folder).run(tokens)
         stock = transformers.AutoModelForTokenClassification.from_pretrained(folder).eval()
         first = np.full((8, 1), stock.config.bos_token_id)
         with torch.no_grad():

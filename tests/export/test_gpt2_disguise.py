@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.gpt2 import GPT2Network
 from softhat.circuits.graph import possible_edges
 from softhat.circuits.network import Patch, reading
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.labels import Meaning
 from softhat.io.errors import SofthatError
 from softhat.logic.random import random_formula
@@ -80,7 +80,7 @@ def test_reading_the_directions_is_right(tmp_path: Path) -> None:
         export(text, tmp_path / f"{k}", seed=k, context=64)
         labels = json.loads((tmp_path / f"{k}" / "labels.json").read_text())
         assert not labels["coordinates"] and labels["directions"]
-        network = GPT2Network(tmp_path / f"{k}")
+        network = StockNetwork(tmp_path / f"{k}")
         meanings = list(said(labels))
         for word in words_of(rng, "ab", (1, 6, 40)):
             seen: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def gains(folder: Path, rng: np.random.Generator) -> list[tuple[float, float, fl
     """For each variable in the residual stream: the accuracy of the best coordinate, of the best
     of as many random directions, and of the stored direction."""
     labels = json.loads((folder / "labels.json").read_text())
-    network = GPT2Network(folder)
+    network = StockNetwork(folder)
     seen: dict[str, Any] = {}
     codes = rng.integers(0, 2, (200, 12))
     network.run(codes, seen=seen)
@@ -175,7 +175,7 @@ def test_edges_are_found_by_patching_and_no_others(text: str, tmp_path: Path) ->
     circuit = softhat.circuit(tmp_path / "m", words=64)
     labelled = {edge.name for edge in circuit.edges}
     assert any(edge.carries == "input" for edge in circuit.edges)
-    network = GPT2Network(tmp_path / "m")
+    network = StockNetwork(tmp_path / "m")
     clean, corrupt = np.random.default_rng(1).integers(0, 2, (2, 60, 7))
     _, margins = network.run(clean)
     added, _ = network.run(corrupt)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.gpt2 import GPT2Network
 from softhat.circuits.network import NativeNetwork, reading
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.labels import Meaning
 from softhat.export.native.labels import labels_of
 from softhat.logic.random import random_formula
@@ -125,7 +125,7 @@ def check_many(count: int, folder: Path) -> int:
             activation = ("relu", "gelu_new")[made % 2]
             softhat.to_gpt2(model, folder / f"{made}", context=16, activation=activation)
             labels = json.loads((folder / f"{made}" / "labels.json").read_text())
-            checked += check(labels, GPT2Network(folder / f"{made}"), words, "abc")
+            checked += check(labels, StockNetwork(folder / f"{made}"), words, "abc")
         made += 1
     return checked
 
@@ -152,7 +152,7 @@ def test_the_texts_of_hard_cases(tmp_path: Path) -> None:
         softhat.to_gpt2(model, tmp_path / "m", context=16)
         labels = json.loads((tmp_path / "m" / "labels.json").read_text())
         words = words_of(rng, "abc", (3, 8, 12))
-        assert check(labels, GPT2Network(tmp_path / "m"), words, "abc")
+        assert check(labels, StockNetwork(tmp_path / "m"), words, "abc")
         assert check(labels_of(model).to_json(), NativeNetwork(model.transformer), words, "abc")
 
 

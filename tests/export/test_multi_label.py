@@ -11,8 +11,7 @@ import pytest
 
 import softhat
 from softhat import SofthatError
-from softhat.circuits.gpt2 import GPT2Network
-from softhat.circuits.llama import LlamaNetwork
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.checking import certify, verify
 from softhat.models.verification.report import Verification
 from tests.cli.run import softhat as run
@@ -102,7 +101,7 @@ def test_other_names_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "kind"), [(softhat.to_gpt2, GPT2Network), (softhat.to_llama, LlamaNetwork)]
+    ("to", "kind"), [(softhat.to_gpt2, StockNetwork), (softhat.to_llama, StockNetwork)]
 )
 def test_circuits_name_all_outputs(to: Any, kind: Any, tmp_path: Path) -> None:
     model = softhat.compile(FORMULAS, alphabet="abc")

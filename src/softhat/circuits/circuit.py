@@ -12,7 +12,8 @@ from softhat.circuits.native import circuit_of
 from softhat.circuits.network import NativeNetwork, Network
 from softhat.circuits.score import Score
 from softhat.circuits.score import score as compared
-from softhat.circuits.stock import circuit_of_folder, stock_network
+from softhat.circuits.stock import circuit_of_folder
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.kinds import STOCK
 from softhat.io.argument_types import shown, whole_number
 from softhat.io.errors import SofthatError
@@ -75,7 +76,7 @@ def network_of(model: Answers | str | Path) -> Network:
     return (
         NativeNetwork(held.transformer)
         if isinstance(held, Answers)
-        else read_as_a_whole(held, lambda: stock_network(held))
+        else read_as_a_whole(held, lambda: StockNetwork(held))
     )
 
 

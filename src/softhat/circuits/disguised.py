@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softhat.circuits.structure import CircuitBlock, CircuitHead, Structure
+from softhat.circuits.structure import CircuitBlock, Structure, head_wires
 from softhat.export.reading import read_export
 from softhat.io.errors import SofthatError, VoidError
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
@@ -44,13 +44,9 @@ def _block(a: Architecture, block: VariableBlock) -> CircuitBlock:
     heads = []
     for h in range(a.n_head):
         own, shared = a.rows_of(h)
-        query, output = block.query.weights[own] != 0, block.output[:, own].T != 0
-        key, value = (rows.weights[shared] != 0 for rows in (block.key, block.value))
-        if a.turns:  # keys and values may be shared by several heads: those that this one uses
-            turning = query.any(axis=1)
-            key = key & (turning | np.roll(turning, a.head_size // 2))[:, None]
-            value = value & output.any(axis=1)[:, None]
-        heads.append(CircuitHead(query, key, value, output))
+        query, key, value = block.query[own], block.key[shared], block.value[shared]
+        output = block.output[:, own].T
+        heads.append(head_wires(query.weights, key.weights, value.weights, output, a.turns))
     into = block.gate.weights != 0
     if block.up is not None:
         into = into | (block.up.weights != 0)

@@ -7,10 +7,10 @@ head says which of its inputs reads (`a0.h1->a1.h0<q>`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from softhat.export.labels import Meaning
 from softhat.io.errors import SofthatError
@@ -68,7 +68,7 @@ class Edge:
 
     @property
     def name(self) -> str:
-        return f"{self.source}->{self.target}" + (f"<{self.slot}>" if self.slot else "")
+        return edge_name(self.source, self.target, self.slot)
 
     @property
     def ablations(self) -> tuple[str, ...]:
@@ -153,21 +153,9 @@ class Circuit:
     def to_eap(self, constants: bool = True) -> dict[str, Any]:
         """The graph as edge attribution patching and the MIB circuit track store it: every
         possible node and edge, those of the circuit `in_graph`."""
-        in_graph = {edge.name for edge in self.edges if constants or edge.carries == "input"}
-        ends = {
-            end
-            for edge in self.edges
-            if edge.name in in_graph
-            for end in (edge.source, edge.target)
-        }
-        return {
-            "cfg": dict(self.config),
-            "nodes": {name: {"in_graph": name in ends} for name in possible_nodes(self.config)},
-            "edges": {
-                name: {"score": float(name in in_graph), "in_graph": name in in_graph}
-                for name in possible_edges(self.config)
-            },
-        }
+        chosen = {edge.name for edge in self.edges if constants or edge.carries == "input"}
+        scores = {name: float(name in chosen) for name in possible_edges(self.config)}
+        return eap_graph(self.config, scores, chosen)
 
     def hook_edges(self) -> list[tuple[str, str]]:
         """Edges between TransformerLens hook names."""
@@ -185,6 +173,41 @@ def _witness(data: Mapping[str, Any] | None) -> Witness | None:
 
 def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+
+
+class EdgeEnds(NamedTuple):
+    """What the name of an edge says; without a slot it is an edge into all of a head's inputs."""
+
+    source: str
+    target: str
+    slot: str
+
+
+def edge_name(source: str, target: str, slot: str) -> str:
+    return f"{source}->{target}<{slot}>" if slot else f"{source}->{target}"
+
+
+def ends_of(name: str) -> EdgeEnds:
+    """The ends of the edge of this name."""
+    source, _, reader = name.partition("->")
+    target, _, slot = reader.rstrip(">").partition("<")
+    return EdgeEnds(source, target, slot)
+
+
+def eap_graph(
+    config: Mapping[str, Any], scores: Mapping[str, float], chosen: Collection[str]
+) -> dict[str, Any]:
+    """A graph as edge attribution patching stores it: every possible node and edge, the edges
+    chosen and the nodes at their ends `in_graph`."""
+    ends = {end for name in chosen for end in ends_of(name)[:2]}
+    return {
+        "cfg": dict(config),
+        "nodes": {name: {"in_graph": name in ends} for name in possible_nodes(config)},
+        "edges": {
+            name: {"score": float(scores[name]), "in_graph": name in chosen}
+            for name in possible_edges(config)
+        },
+    }
 
 
 def possible_nodes(config: Mapping[str, Any]) -> list[str]:

@@ -9,17 +9,19 @@ all edges of a node, or on all edges but those of a circuit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.circuits.graph import edge_name
 from softhat.export.labels import Meaning
 from softhat.numbers import positions
 from softhat.numerics.masks import allowed
-from softhat.transformer.weights import Layer, Transformer, inverse_temperature, scale
+from softhat.transformer.weights import Transformer, inverse_temperature, scale
 
 Array = NDArray[Any]
 LEAK = 2.0**-6
@@ -99,11 +101,9 @@ class Only:
     """What every node adds on the other words."""
 
     def moved(self, reader: Slot, added: Mapping[str, Array]) -> Array | float:
-        name, slot = reader
-        end = f"{name}<{slot}>" if slot else name
         total: Array | float = 0.0
         for source, own in added.items():
-            if f"{source}->{end}" not in self.edges and before(source, name):
+            if edge_name(source, *reader) not in self.edges and before(source, reader[0]):
                 total = total + self.others[source] - own
         return total
 
@@ -152,7 +152,24 @@ def known(patch: Change | None) -> Known | None:
             return None
 
 
-class Network(Protocol):
+@dataclass(frozen=True, slots=True)
+class LayerNodes:
+    """The nodes of one layer, on one batch of words."""
+
+    heads: int
+    means: Callable[[int, Array, Array, Array], Array]
+    """The values of a head, averaged by its attention: its queries, keys and values read so."""
+    written: Callable[[int, Array], Array]
+    """What a head with these means adds."""
+    units: Callable[[Array], tuple[Array, Array]]
+    """The hidden units, of what they read, and what they add."""
+    empty: Collection[int] = ()
+    """The heads that write nothing."""
+    bias: Array | float = 0.0
+    """What attention adds beside its heads."""
+
+
+class Network(ABC):
     """What circuits need of a model: its names, and how to run it with an edge patched."""
 
     symbols: tuple[str, ...]
@@ -162,6 +179,20 @@ class Network(Protocol):
     """Symbols of the longest word that it takes; None if there is none."""
     leak: float
     """A margin that moves by a smaller share than this says nothing."""
+    layers: int
+
+    @abstractmethod
+    def embedded(self, tokens: Array) -> Array:
+        """(words, n) codes, or (words, n, propositions) bits, to (words, rows, d_model)."""
+
+    @abstractmethod
+    def nodes(self, number: int, x: Array, recomputed: dict[Slot, Array]) -> LayerNodes:
+        """A layer, where the stream before it is `x`. What its nodes compute of `x` alone, they may
+        look up and leave in `recomputed`."""
+
+    @abstractmethod
+    def margins(self, read: Array) -> Array:
+        """(words, n, outputs): what the read-out makes of what it reads."""
 
     def run(
         self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
@@ -170,27 +201,75 @@ class Network(Protocol):
 
         `seen` gets the activations by TransformerLens' names, sinks included.
         """
-        ...
+        asked = seen is not None
+        seen = {} if seen is None else seen
+        shared = known(patch)
+        if shared is not None:
+            first, x, added = shared.first, shared.begun.before[shared.first], dict(shared.same)
+        else:
+            first, x = 0, self.embedded(tokens)
+            added = {"input": x}
+            seen["blocks.0.hook_resid_pre"] = x
+
+        def read(name: str, slot: str) -> Array:
+            moved = 0.0 if patch is None else patch.moved((name, slot), added)
+            return x if isinstance(moved, float) else x + moved  # 0.0: nothing is patched
+
+        def the_same_from(name: str) -> Begun | None:
+            """The run without the patch, if all that comes after this node is as there."""
+            same = shared is not None and not shared.differs(name, added[name])
+            return shared.begun if shared is not None and same else None
+
+        for number in range(first, self.layers):
+            recomputed = shared.begun.recomputed if shared is not None and number == first else {}
+            layer = self.nodes(number, x, recomputed)
+            # A node that is patched for all readers is read by all heads alike.
+            for_all = read(f"a{number}.h0", "q") if isinstance(patch, NodePatch) else None
+            for h in range(layer.heads):
+                name = f"a{number}.h{h}"
+                if name in added:
+                    continue
+                if not asked and h in layer.empty:
+                    added[name] = np.zeros_like(x)
+                    continue
+                q, k, v = (read(name, slot) if for_all is None else for_all for slot in "qkv")
+                z = layer.means(h, q, k, v)
+                seen[f"blocks.{number}.attn.hook_z.{h}"] = z
+                added[name] = layer.written(h, z)
+                if (begun := the_same_from(name)) is not None:
+                    return dict(begun.added), begun.margins
+            x = x + sum(added[f"a{number}.h{h}"] for h in range(layer.heads)) + layer.bias
+            seen[f"blocks.{number}.hook_resid_mid"] = x
+            name = f"m{number}"
+            hidden, added[name] = layer.units(read(name, ""))
+            if (begun := the_same_from(name)) is not None:
+                return dict(begun.added), begun.margins
+            seen[f"blocks.{number}.mlp.hook_post"] = hidden
+            x = x + added[name]
+            seen[f"blocks.{number}.hook_resid_post"] = x
+        return added, self.margins(read("logits", ""))
 
 
-class NativeNetwork:
+class NativeNetwork(Network):
     """A model of softhat's own architecture."""
 
     leak = 0.0
 
     def __init__(self, transformer: Transformer) -> None:
-        self.transformer = transformer
-        self.symbols = transformer.symbols
-        self.outputs = transformer.outputs
-        self.propositional = transformer.propositional
-        self.longest = positions.longest(transformer.positions, transformer.has_bos)
-        self.layers = [_LayerNodes(layer) for layer in transformer.layers]
-        self.embedding = transformer.embedding.dense()
-        self.position_embedding = transformer.position_embedding.dense()
-        self.readout = transformer.readout.dense()
+        t = self.transformer = transformer
+        self.symbols, self.outputs, self.propositional = t.symbols, t.outputs, t.propositional
+        self.longest = positions.longest(t.positions, t.has_bos)
+        self.layers = len(t.layers)
+        self.dense = [
+            {name: getattr(layer, name).dense() for name in ("query", "key", "value", "output")}
+            | {"into": layer.into.dense(), "out": layer.out.dense()}
+            for layer in t.layers
+        ]
+        self.embedding = t.embedding.dense()
+        self.position_embedding = t.position_embedding.dense()
+        self.readout = t.readout.dense()
 
     def embedded(self, tokens: Array) -> Array:
-        """(words, n) codes, or (words, n, propositions) bits, to (words, rows, d_model)."""
         t = self.transformer
         count, n = tokens.shape[:2]
         k = len(t.symbols)
@@ -206,71 +285,38 @@ class NativeNetwork:
             x[:, -1] = self.embedding[k + int(t.has_bos)]
         return x + table @ self.position_embedding.T
 
-    def run(
-        self, tokens: Array, patch: Change | None = None, seen: dict[str, Array] | None = None
-    ) -> tuple[dict[str, Array], Array]:
-        """What every node adds, and the margins (words, n, outputs)."""
+    def nodes(self, number: int, x: Array, recomputed: dict[Slot, Array]) -> LayerNodes:
+        t, layer, dense = self.transformer, self.transformer.layers[number], self.dense[number]
+
+        def means(h: int, *read: Array) -> Array:
+            parts = zip(read, ("query", "key", "value"), strict=True)
+            q, k, v = (x @ dense[name][h].T for x, name in parts)
+            n = x.shape[1] - len(t.sinks)
+            scores = inverse_temperature(layer.laws[h], n) * (q @ k.transpose(0, 2, 1))
+            scores[:, ~allowed(layer.masks[h], scores.shape[1])] = -np.inf
+            top = scores.max(axis=2, keepdims=True)
+            some = np.isfinite(top)
+            shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
+            hard = t.attention == "hard"
+            weights = (shifted == 0).astype(float) if hard else np.exp(shifted)
+            total = weights.sum(axis=2, keepdims=True)
+            mean: Array = (weights @ v) / np.where(total == 0, 1.0, total)
+            return mean
+
+        def written(h: int, means: Array) -> Array:
+            added: Array = means @ dense["output"][h].T
+            return added
+
+        def units(read: Array) -> tuple[Array, Array]:
+            hidden = np.maximum(read @ dense["into"].T + layer.into_bias, 0.0)
+            return hidden, hidden @ dense["out"].T + layer.out_bias
+
+        return LayerNodes(len(layer.masks), means, written, units)
+
+    def margins(self, read: Array) -> Array:
         t = self.transformer
-        n = tokens.shape[1]
-        seen = {} if seen is None else seen
-        shared = known(patch)
-        if shared is not None:
-            first, x, added = shared.first, shared.begun.before[shared.first], dict(shared.same)
-        else:
-            first, x = 0, self.embedded(tokens)
-            added = {"input": x}
-            seen["blocks.0.hook_resid_pre"] = x
-
-        def read(name: str, slot: str) -> Array:
-            return x if patch is None else x + patch.moved((name, slot), added)
-
-        for number, layer in enumerate(self.layers[first:], start=first):
-            for h in range(len(layer.masks)):
-                name = f"a{number}.h{h}"
-                if name in added:
-                    continue
-                q, k, v = (read(name, slot) for slot in "qkv")
-                z = layer.mixed(h, q, k, v, n, t.attention == "hard")
-                added[name] = z @ layer.output[h].T
-                seen[f"blocks.{number}.attn.hook_z.{h}"] = z
-                if shared is not None and not shared.differs(name, added[name]):
-                    return dict(shared.begun.added), shared.begun.margins
-            x = x + sum(added[f"a{number}.h{h}"] for h in range(len(layer.masks)))
-            seen[f"blocks.{number}.hook_resid_mid"] = x
-            name = f"m{number}"
-            hidden = np.maximum(read(name, "") @ layer.into.T + layer.into_bias, 0.0)
-            added[name] = hidden @ layer.out.T + layer.out_bias
-            if shared is not None and not shared.differs(name, added[name]):
-                return dict(shared.begun.added), shared.begun.margins
-            seen[f"blocks.{number}.mlp.hook_post"] = hidden
-            x = x + added[name]
-            seen[f"blocks.{number}.hook_resid_post"] = x
-        margins = read("logits", "") @ self.readout.T + t.readout_bias
-        return added, margins[:, t.own(n)]
-
-
-class _LayerNodes:
-    def __init__(self, layer: Layer) -> None:
-        self.masks = layer.masks
-        self.laws = layer.laws
-        self.query, self.key, self.value, self.output = (
-            getattr(layer, name).dense() for name in ("query", "key", "value", "output")
-        )
-        self.into, self.out = layer.into.dense(), layer.out.dense()
-        self.into_bias, self.out_bias = layer.into_bias, layer.out_bias
-
-    def mixed(self, h: int, query: Array, key: Array, value: Array, n: int, hard: bool) -> Array:
-        """The values of head h, averaged by its attention."""
-        q, k, v = query @ self.query[h].T, key @ self.key[h].T, value @ self.value[h].T
-        scores = inverse_temperature(self.laws[h], n) * (q @ k.transpose(0, 2, 1))
-        scores[:, ~allowed(self.masks[h], scores.shape[1])] = -np.inf
-        top = scores.max(axis=2, keepdims=True)
-        some = np.isfinite(top)
-        shifted = np.where(some, scores - np.where(some, top, 0.0), -np.inf)
-        weights = (shifted == 0).astype(float) if hard else np.exp(shifted)
-        total = weights.sum(axis=2, keepdims=True)
-        mean: Array = (weights @ v) / np.where(total == 0, 1.0, total)
-        return mean
+        margins: Array = read @ self.readout.T + t.readout_bias
+        return margins[:, t.own(read.shape[1] - len(t.sinks))]
 
 
 def reading(meaning: Meaning, seen: Mapping[str, Array]) -> Array:

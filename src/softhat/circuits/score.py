@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from softhat.circuits.ablation import Ablation, ablate
-from softhat.circuits.graph import Circuit, possible_edges, possible_nodes
+from softhat.circuits.graph import Circuit, ends_of, possible_edges, possible_nodes
 from softhat.circuits.network import Network
 from softhat.io.errors import SofthatError
 
@@ -126,18 +126,13 @@ def _best_of_ends(
 ) -> dict[str, float]:
     best = dict.fromkeys(nodes, -math.inf)
     for name in counted:
-        for end in _ends(name):
+        for end in ends_of(name)[:2]:
             best[end] = max(best[end], score_of[name])
     return best
 
 
-def _ends(name: str) -> tuple[str, str]:
-    source, _, target = name.partition("->")
-    return source, target.partition("<")[0]
-
-
 def _all_ends(edges: Iterable[str]) -> set[str]:
-    return {end for edge in edges for end in _ends(edge)}
+    return {end for edge in edges for end in ends_of(edge)[:2]}
 
 
 def _predicted(predicted: Any) -> tuple[dict[str, float], set[str]]:

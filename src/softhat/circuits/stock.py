@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from softhat.circuits.gpt2 import GPT2Network
 from softhat.circuits.graph import Circuit, Edge, Node, hook_of
-from softhat.circuits.llama import LlamaNetwork
+from softhat.circuits.stock_network import StockNetwork
 from softhat.circuits.structure import edges
 from softhat.circuits.witness import WitnessSearch
 from softhat.export.labels import Meaning
@@ -18,16 +17,10 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.logic.syntax.parse import parse
 
 
-def stock_network(folder: Path) -> GPT2Network | LlamaNetwork:
-    """A stock checkpoint as something to patch."""
-    kind = read_json(folder / "config.json").get("model_type")
-    return GPT2Network(folder) if kind == "gpt2" else LlamaNetwork(folder)
-
-
 def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
     """Nodes as the folder's labels name them, edges from its weights."""
     network, labels = read_as_a_whole(
-        folder, lambda: (stock_network(folder), read_json(folder / "labels.json"))
+        folder, lambda: (StockNetwork(folder), read_json(folder / "labels.json"))
     )
     search = WitnessSearch(network, seed, words, _decided(labels))
     judged_edges = tuple(
@@ -35,8 +28,8 @@ def circuit_of_folder(folder: Path, seed: int = 0, words: int = 256) -> Circuit:
         for source, target, slot in edges(network.structure())
     )
     config = {"n_layers": network.layers, "n_heads": network.heads, "d_model": network.d_model}
-    if isinstance(network, LlamaNetwork):
-        config["n_key_value_heads"] = network.heads // network.shared
+    if not network.is_gpt2:
+        config["n_key_value_heads"] = network.heads // network.decoder.shared
     definitions = tuple(labels.get("definitions", ()))
     nodes = tuple(search.witnessed(_nodes(network.layers, network.heads, labels)))
     model = str(network.config["model_type"])

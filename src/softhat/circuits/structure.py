@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softhat.transformer.edges import CircuitNode, ReadBy, edges_of, places
 
+Array = NDArray[Any]
 Wires = NDArray[np.bool_]
 """(rows, coordinates): is there a weight?"""
 
@@ -73,6 +75,17 @@ def _stages(structure: Structure) -> Iterator[list[CircuitNode]]:
 def _columns(wires: Wires) -> frozenset[int]:
     """The coordinates of which some row has a weight."""
     return places(wires.any(axis=0))
+
+
+def head_wires(query: Array, key: Array, value: Array, output: Array, turns: bool) -> CircuitHead:
+    """The wires of a head with these weights. Where queries and keys turn, several heads may share
+    keys and values: the head has those that it uses."""
+    asks, looked_at, read, written = (part != 0 for part in (query, key, value, output))
+    if turns:
+        turning = asks.any(axis=1)
+        looked_at = looked_at & (turning | np.roll(turning, len(turning) // 2))[:, None]
+        read = read & written.any(axis=1)[:, None]
+    return CircuitHead(asks, looked_at, read, written)
 
 
 def needed(structure: Structure) -> Structure:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.gpt2 import GPT2Network
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.reading import Export, read_export
 from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
 from softhat.proof.gpt2.undisguise import undisguise
@@ -90,7 +90,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     bounds.check(CONTEXT - 1)
     assert not errors(dict(c.tensors), c.n_head, export.formulas["output"], CONTEXT - 1)
     # Stored bits, read along their directions in float64: ±1 up to the bound.
-    network = GPT2Network(tmp_path / "m")
+    network = StockNetwork(tmp_path / "m")
     seen: dict[str, Any] = {}
     network.run(long_words(CONTEXT - 1, 2, 5), seen=seen)
     last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import softhat
-from softhat.circuits.llama import LlamaNetwork
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.reading import Export, read_export
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
@@ -95,7 +95,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_p
         assert not errors(export, c, longest, kernel)
     # Stored bits, read along their directions in float64: ±1 up to the bound.
     seen: dict[str, Any] = {}
-    LlamaNetwork(tmp_path / "m").run(long_words(longest, 2, 5), seen=seen)
+    StockNetwork(tmp_path / "m").run(long_words(longest, 2, 5), seen=seen)
     last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]
     values = last @ plain.basis
     stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, BitCell)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softhat.circuits.llama import LlamaNetwork
+from softhat.circuits.stock_network import StockNetwork
 from softhat.proof.dense.bounds import ClipTerm, NormError
 from softhat.proof.llama.dense_bounds import LlamaDenseBounds
 from softhat.proof.llama.squares import Squares
@@ -46,7 +46,7 @@ def test_clips_write_two_or_nothing(text: str, tmp_path: Path) -> None:
     bounds.said, bounds.norms = [], []
     bounds.check(CONTEXT - 1)
     seen: dict[str, Any] = {}
-    LlamaNetwork(tmp_path / "m").run(long_words(CONTEXT - 1, 2, 5), seen=seen)
+    StockNetwork(tmp_path / "m").run(long_words(CONTEXT - 1, 2, 5), seen=seen)
     flips = 0
     for at, (_, norm, terms) in enumerate(bounds.said):
         written = seen[f"blocks.{at}.hook_resid_post"] - seen[f"blocks.{at}.hook_resid_mid"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from softhat.circuits.corpus.targets import Target, exported
 from softhat.circuits.network import NativeNetwork, Network
-from softhat.circuits.stock import stock_network
+from softhat.circuits.stock_network import StockNetwork
 from softhat.circuits.witness import WitnessSearch
 from softhat.io.files import read_json
 from softhat.logic.optimise.settle import settled
@@ -112,7 +112,7 @@ def has_inert_head(model: Answers, to: Target) -> bool:
     with exported(model, to, SHORT) as folder:
         labels = read_json(folder / "labels.json")
         heads = [f"a{head['layer']}.h{head['head']}" for head in labels["heads"]]
-        return not heads or _inert(stock_network(folder), heads)
+        return not heads or _inert(StockNetwork(folder), heads)
 
 
 def _inert(network: Network, heads: list[str]) -> bool:

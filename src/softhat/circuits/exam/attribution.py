@@ -14,7 +14,7 @@ from torch import Tensor
 
 from softhat.circuits.exam.hooked import HookedStock
 from softhat.circuits.exam.subject import Subject
-from softhat.circuits.graph import possible_edges
+from softhat.circuits.graph import ends_of, possible_edges
 
 Added = dict[str, Tensor]
 """What each node adds: (words, rows, d_model)."""
@@ -77,8 +77,7 @@ def by_edge(subject: Subject, change: Mapping[str, Tensor], slots: Slots) -> dic
     reader's gradient."""
     effects = {}
     for name in possible_edges(subject.circuit.config):
-        source, _, rest = name.partition("->")
-        target, _, slot = rest.rstrip(">").partition("<")
+        source, target, slot = ends_of(name)
         if (target, slot) in slots:
             effects[name] = (change[source] * slots[target, slot]).sum((1, 2))
     return effects

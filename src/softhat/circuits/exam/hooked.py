@@ -20,9 +20,15 @@ from torch import Tensor, nn
 from transformer_lens import HookedRootModule
 from transformer_lens.hook_points import HookPoint
 
-from softhat.circuits.gpt2 import GPT2Network
-from softhat.circuits.llama import LlamaNetwork
-from softhat.circuits.stock import stock_network
+from softhat.circuits.decoder import (
+    StockDecoder,
+    StockLayer,
+    StockNorm,
+    StockProduct,
+    StockUnits,
+)
+from softhat.circuits.network import Array
+from softhat.circuits.stock_network import StockNetwork
 
 
 class HookedStock(HookedRootModule):
@@ -36,17 +42,15 @@ class HookedStock(HookedRootModule):
         self, folder: Path, dtype: torch.dtype = torch.float64, least_heads: int = 1
     ) -> None:
         super().__init__()
-        network = stock_network(folder)
-        self.network = network
-        gpt2 = isinstance(network, GPT2Network)
-        w = {name: torch.from_numpy(value).to(dtype) for name, value in network.w.items()}
+        network = self.network = StockNetwork(folder)
+        decoder = network.decoder
         self.cfg = SimpleNamespace(
             n_layers=network.layers,
             n_heads=max(network.heads, least_heads),
             d_model=network.d_model,
             d_head=network.width,
-            n_ctx=(network.longest or 0) + 1,
-            n_key_value_heads=None if gpt2 else network.heads // _shared(network),
+            n_ctx=network.longest + 1,
+            n_key_value_heads=None if network.is_gpt2 else network.heads // decoder.shared,
             ungroup_grouped_query_attention=True,
             parallel_attn_mlp=False,
             attn_only=False,
@@ -58,17 +62,17 @@ class HookedStock(HookedRootModule):
             dtype=dtype,
         )
         self.tokenizer = None
-        self.embedding = nn.Parameter(w["wte.weight" if gpt2 else "embed_tokens"])
-        self.positions = w["wpe.weight"] if gpt2 else None
+        self.embedding = _parameter(decoder.tokens, dtype)
+        self.positions = (
+            None if decoder.positions is None else torch.tensor(decoder.positions, dtype=dtype)
+        )
         self.hook_embed, self.hook_pos_embed = HookPoint(), HookPoint()
-        self.blocks = nn.ModuleList([_block(network, w, at) for at in range(network.layers)])
-        for block in self.blocks:
-            block.attn.fill_up(self.cfg.n_heads)
-        last = w[network.last]
-        bias = w.get("classifier.bias", torch.zeros(len(last), dtype=dtype))
-        scale = w["ln_f.weight" if gpt2 else "norm"]
-        self.ln_final = _Norm(scale, w.get("ln_f.bias"), _epsilon(network))
-        self.unembed = _Unembed(last, bias)
+        heads = self.cfg.n_heads
+        self.blocks = nn.ModuleList(
+            [_HookedBlock(decoder, layer, heads, dtype) for layer in decoder.layers]
+        )
+        self.ln_final = _Norm(decoder.last, dtype)
+        self.unembed = _Unembed(decoder.readout, dtype)
         self.setup()
         self.eval()
 
@@ -99,12 +103,23 @@ class HookedStock(HookedRootModule):
         return torch.from_numpy(self.network.tokens_with_bos(np.array(codes)))
 
 
-class _Norm(nn.Module):
-    """LayerNorm with a bias, RMSNorm without one."""
+def _parameter(array: Array, dtype: torch.dtype) -> nn.Parameter:
+    return nn.Parameter(torch.from_numpy(np.ascontiguousarray(array)).to(dtype))
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None, epsilon: float = 0.0) -> None:
+
+def _bias(product: StockProduct) -> Array:
+    """Zeros where there is none."""
+    return np.zeros(product.matrix.shape[1]) if product.bias is None else product.bias
+
+
+class _Norm(nn.Module):
+    """LayerNorm; RMSNorm where there is no shift."""
+
+    def __init__(self, norm: StockNorm, dtype: torch.dtype) -> None:
         super().__init__()
-        self.weight, self.bias, self.epsilon = weight, bias, epsilon
+        self.weight = torch.tensor(norm.gain, dtype=dtype)
+        self.bias = None if norm.shift is None else torch.tensor(norm.shift, dtype=dtype)
+        self.epsilon = norm.epsilon
 
     def forward(self, x: Tensor) -> Tensor:
         if self.bias is not None:
@@ -115,40 +130,40 @@ class _Norm(nn.Module):
 
 
 class _Unembed(nn.Module):
-    def __init__(self, weight: Tensor, bias: Tensor) -> None:
+    def __init__(self, readout: StockProduct, dtype: torch.dtype) -> None:
         super().__init__()
-        self.W_U, self.b_U = nn.Parameter(weight.T.contiguous()), nn.Parameter(bias)
+        self.W_U = _parameter(readout.matrix, dtype)
+        self.b_U = _parameter(_bias(readout), dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return x @ self.W_U + self.b_U
 
 
 class _Attention(nn.Module):
-    """Weights by head, as TransformerLens holds them; keys and values of grouped heads repeated."""
+    """Weights by head, as TransformerLens holds them, heads of zeros at the end up to `heads`;
+    keys and values of grouped heads repeated."""
 
     def __init__(
-        self,
-        weights: Sequence[Tensor],
-        biases: Sequence[Tensor],
-        out: tuple[Tensor, Tensor],
-        frequencies: Tensor | None,
+        self, decoder: StockDecoder, layer: StockLayer, heads: int, dtype: torch.dtype
     ) -> None:
         super().__init__()
-        self.W_Q, self.W_K, self.W_V = (nn.Parameter(each.contiguous()) for each in weights)
-        self.b_Q, self.b_K, self.b_V = (nn.Parameter(each.contiguous()) for each in biases)
-        self.W_O, self.b_O = (nn.Parameter(each.contiguous()) for each in out)
-        self.frequencies = frequencies
+
+        def stacked(parts: list[Array]) -> nn.Parameter:
+            missing = [np.zeros_like(parts[0])] * (heads - len(parts))
+            return _parameter(np.stack([*parts, *missing]), dtype)
+
+        for name, slot in (("Q", "query"), ("K", "key"), ("V", "value")):
+            products: list[StockProduct] = [getattr(head, slot) for head in layer.heads]
+            setattr(self, f"W_{name}", stacked([product.matrix for product in products]))
+            setattr(self, f"b_{name}", stacked([_bias(product) for product in products]))
+        self.W_O = stacked([head.output for head in layer.heads])
+        nothing = np.zeros(decoder.tokens.shape[1])
+        self.b_O = _parameter(nothing if layer.bias is None else layer.bias, dtype)
+        turning = decoder.frequencies
+        self.frequencies = None if turning is None else torch.tensor(turning, dtype=dtype)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
         self.hook_z, self.hook_result = HookPoint(), HookPoint()
-
-    def fill_up(self, heads: int) -> None:
-        """Heads of zeros, up to this number."""
-        missing = heads - len(self.W_Q)
-        for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V"):
-            own = getattr(self, name)
-            zeros = torch.zeros(missing, *own.shape[1:], dtype=own.dtype)
-            setattr(self, name, nn.Parameter(torch.cat([own.data, zeros])))
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """What each head adds, (words, rows, heads, d_model), of what each reads."""
@@ -181,18 +196,13 @@ class _Attention(nn.Module):
 class _MLP(nn.Module):
     """Hidden units by an activation, or by a gate that multiplies them."""
 
-    def __init__(
-        self,
-        into: tuple[Tensor, Tensor],
-        out: tuple[Tensor, Tensor],
-        activation: str,
-        gate: Tensor | None = None,
-    ) -> None:
+    def __init__(self, units: StockUnits, dtype: torch.dtype) -> None:
         super().__init__()
-        self.W_in, self.b_in = (nn.Parameter(each.contiguous()) for each in into)
-        self.W_out, self.b_out = (nn.Parameter(each.contiguous()) for each in out)
-        self.W_gate = None if gate is None else nn.Parameter(gate.contiguous())
-        self.activation = activation
+        for name, product in (("in", units.into), ("out", units.out)):
+            setattr(self, f"W_{name}", _parameter(product.matrix, dtype))
+            setattr(self, f"b_{name}", _parameter(_bias(product), dtype))
+        self.W_gate = None if units.gate is None else _parameter(units.gate, dtype)
+        self.activation = units.activation
         self.hook_pre, self.hook_post = HookPoint(), HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -207,9 +217,13 @@ class _MLP(nn.Module):
 
 
 class _HookedBlock(nn.Module):
-    def __init__(self, ln1: _Norm, attn: _Attention, ln2: _Norm, mlp: _MLP) -> None:
+    def __init__(
+        self, decoder: StockDecoder, layer: StockLayer, heads: int, dtype: torch.dtype
+    ) -> None:
         super().__init__()
-        self.ln1, self.attn, self.ln2, self.mlp = ln1, attn, ln2, mlp
+        self.ln1, self.ln2 = (_Norm(norm, dtype) for norm in layer.norms)
+        self.attn = _Attention(decoder, layer, heads, dtype)
+        self.mlp = _MLP(layer.units, dtype)
         self.hook_resid_pre, self.hook_resid_mid = HookPoint(), HookPoint()
         self.hook_resid_post = HookPoint()
         self.hook_q_input, self.hook_k_input = HookPoint(), HookPoint()
@@ -227,67 +241,3 @@ class _HookedBlock(nn.Module):
         x = self.hook_resid_mid(x)
         added = self.mlp(self.ln2(self.hook_mlp_in(x.clone())))
         return self.hook_resid_post(x + self.hook_mlp_out(added))
-
-
-def _shared(network: GPT2Network | LlamaNetwork) -> int:
-    return network.shared if isinstance(network, LlamaNetwork) else 1
-
-
-def _epsilon(network: GPT2Network | LlamaNetwork) -> float:
-    gpt2 = isinstance(network, GPT2Network)
-    return float(network.config["layer_norm_epsilon" if gpt2 else "rms_norm_eps"])
-
-
-def _block(network: GPT2Network | LlamaNetwork, w: dict[str, Tensor], number: int) -> _HookedBlock:
-    if isinstance(network, GPT2Network):
-        return _gpt2_block(network, w, number)
-    return _llama_block(network, w, number)
-
-
-def _gpt2_block(network: GPT2Network, w: dict[str, Tensor], number: int) -> _HookedBlock:
-    at = f"h.{number}."
-    heads, d = network.heads, network.d_model
-    matrix, bias = w[at + "attn.c_attn.weight"], w[at + "attn.c_attn.bias"]
-    weights = [
-        part.reshape(d, heads, network.width).permute(1, 0, 2) for part in matrix.chunk(3, dim=1)
-    ]
-    biases = [part.reshape(heads, network.width) for part in bias.chunk(3)]
-    out = w[at + "attn.c_proj.weight"].reshape(heads, network.width, d)
-    attention = _Attention(weights, biases, (out, w[at + "attn.c_proj.bias"]), None)
-    mlp = _MLP(
-        (w[at + "mlp.c_fc.weight"], w[at + "mlp.c_fc.bias"]),
-        (w[at + "mlp.c_proj.weight"], w[at + "mlp.c_proj.bias"]),
-        network.config["activation_function"],
-    )
-    norms = (
-        _Norm(w[at + name + ".weight"], w[at + name + ".bias"], _epsilon(network))
-        for name in ("ln_1", "ln_2")
-    )
-    first, second = norms
-    return _HookedBlock(first, attention, second, mlp)
-
-
-def _llama_block(network: LlamaNetwork, w: dict[str, Tensor], number: int) -> _HookedBlock:
-    at = f"layers.{number}."
-    heads, d, width = network.heads, network.d_model, network.width
-    weights = []
-    for name in ("q_proj", "k_proj", "v_proj"):
-        own = w[at + "self_attn." + name].reshape(-1, width, d).permute(0, 2, 1)
-        weights.append(own.repeat_interleave(heads // len(own), dim=0))
-    zeros = torch.zeros(heads, width, dtype=weights[0].dtype)
-    out = w[at + "self_attn.o_proj"].T.reshape(heads, width, d)
-    nothing = torch.zeros(d, dtype=out.dtype)
-    frequencies = torch.from_numpy(network.frequencies).to(out.dtype)
-    attention = _Attention(weights, [zeros] * 3, (out, nothing), frequencies)
-    up = w[at + "mlp.up_proj"].T
-    mlp = _MLP(
-        (up, torch.zeros(up.shape[1], dtype=up.dtype)),
-        (w[at + "mlp.down_proj"].T, nothing),
-        "silu",
-        w[at + "mlp.gate_proj"].T,
-    )
-    first, second = (
-        _Norm(w[at + name], epsilon=_epsilon(network))
-        for name in ("input_layernorm", "post_attention_layernorm")
-    )
-    return _HookedBlock(first, attention, second, mlp)

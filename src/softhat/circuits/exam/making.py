@@ -26,7 +26,8 @@ from softhat.circuits.exam.pairs import make_pairs
 from softhat.circuits.exam.paper import Question, digest
 from softhat.circuits.exam.soft import soft_twin
 from softhat.circuits.graph import possible_edges
-from softhat.circuits.stock import circuit_of_folder, stock_network
+from softhat.circuits.stock import circuit_of_folder
+from softhat.circuits.stock_network import StockNetwork
 from softhat.export.gpt2.to_gpt2 import gpt2_files
 from softhat.export.llama.to_llama import to_llama
 from softhat.export.stock.options import StockOptions
@@ -98,7 +99,7 @@ def question_files(question: Question) -> tuple[dict[str, bytes], dict[str, byte
         for name, data in files.items():
             (place / name).write_bytes(data)
         circuit = circuit_of_folder(place, words=WORDS)
-        pairs = make_pairs(stock_network(place), circuit, formula, task.seed)
+        pairs = make_pairs(StockNetwork(place), circuit, formula, task.seed)
     asked["weights"] = hashlib.sha256(files["model.safetensors"]).hexdigest()
     asked["certified"] = json.loads(files["certificate.json"])["max_length"]
     return files, {

@@ -32,7 +32,7 @@ from softhat.circuits.exam.matching import (
 )
 from softhat.circuits.exam.methods import METHODS
 from softhat.circuits.exam.subject import Subject, read_subject
-from softhat.circuits.graph import possible_edges
+from softhat.circuits.graph import ends_of, possible_edges
 from softhat.circuits.score import score
 from softhat.io.errors import SofthatError
 from softhat.io.files import is_file, read_json
@@ -128,10 +128,8 @@ def given_scores(subject: Subject, predicted: Any) -> dict[str, float]:
 
 def kind_of(edge: str) -> str:
     """Into what the edge goes: a key of KINDS."""
-    target = edge.partition("->")[2]
-    if "<" in target:
-        return target[-2]
-    return "m" if target.startswith("m") else target
+    _, target, slot = ends_of(edge)
+    return slot or ("m" if target.startswith("m") else target)
 
 
 def _chosen(values: Any, count: int) -> Any:

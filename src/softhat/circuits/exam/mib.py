@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from softhat.circuits.exam.subject import Subject
-from softhat.circuits.graph import possible_edges, possible_nodes
+from softhat.circuits.graph import eap_graph, ends_of, possible_edges, possible_nodes
 from softhat.circuits.network import Only
 from softhat.io.errors import SofthatError
 
@@ -67,7 +67,7 @@ def connected(edges: Collection[str]) -> set[str]:
     drop."""
     left = set(edges)
     while True:
-        ends = [_ends(name) for name in left]
+        ends = [ends_of(name)[:2] for name in left]
         written = {source for source, _ in ends}
         read = {target for _, target in ends} | {"input"}
         inner = written & read
@@ -81,29 +81,13 @@ def connected(edges: Collection[str]) -> set[str]:
         left = fewer
 
 
-def _ends(name: str) -> tuple[str, str]:
-    source, _, target = name.partition("->")
-    return source, target.partition("<")[0]
-
-
 def graph(
     config: Mapping[str, Any], scores: Mapping[str, float], chosen: Collection[str]
 ) -> dict[str, Any]:
     """A graph as the track stores it: every possible node and edge, those chosen `in_graph`."""
-    ends = {end for name in chosen for end in _ends(name)}
-    return {
-        "cfg": {
-            "n_layers": config["n_layers"],
-            "n_heads": config["n_heads"],
-            "parallel_attn_mlp": False,
-            "d_model": config["d_model"],
-        },
-        "nodes": {name: {"in_graph": name in ends} for name in possible_nodes(config)},
-        "edges": {
-            name: {"score": float(scores[name]), "in_graph": name in chosen}
-            for name in possible_edges(config)
-        },
-    }
+    sizes = {"n_layers": config["n_layers"], "n_heads": config["n_heads"]}
+    sizes |= {"parallel_attn_mlp": False, "d_model": config["d_model"]}
+    return eap_graph(sizes, scores, chosen)
 
 
 def thresholded(

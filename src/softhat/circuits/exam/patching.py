@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from softhat.circuits.exam.subject import Subject
-from softhat.circuits.graph import possible_edges
+from softhat.circuits.graph import ends_of, possible_edges
 from softhat.circuits.network import Begun, Patch
 
 
@@ -87,8 +87,8 @@ def by_ends(subject: Subject, nodes: dict[str, float]) -> dict[str, float]:
     scores = {}
     most = max((value for value in nodes.values() if math.isfinite(value)), default=0.0) + 1.0
     for name in possible_edges(subject.circuit.config):
-        source, _, rest = name.partition("->")
-        scores[name] = min(nodes[source], nodes[rest.partition("<")[0]], most)
+        source, target, _ = ends_of(name)
+        scores[name] = min(nodes[source], nodes[target], most)
     return scores
 
 
@@ -101,8 +101,7 @@ def edge_patching(subject: Subject, repository: Path | None) -> dict[str, float]
     rows = np.arange(len(pairs.clean)), pairs.position
     scores = {}
     for name in possible_edges(subject.circuit.config):
-        source, _, rest = name.partition("->")
-        target, _, slot = rest.rstrip(">").partition("<")
+        source, target, slot = ends_of(name)
         _, patched = network.run(pairs.clean, Patch(source, (target, slot), added[source], begun))
         moved = np.abs(patched - begun.margins)[..., 0][rows]
         scores[name] = float(moved.mean())

@@ -12,7 +12,6 @@ import numpy as np
 
 from softhat.circuits.graph import Circuit
 from softhat.circuits.network import Array
-from softhat.circuits.stock import stock_network
 from softhat.circuits.stock_network import StockNetwork
 from softhat.export.stock.folder import DIRECTIONS
 from softhat.io.errors import SofthatError
@@ -59,7 +58,7 @@ class Subject:
 
     @cached_property
     def network(self) -> StockNetwork:
-        return stock_network(self.folder)
+        return StockNetwork(self.folder)
 
     @cached_property
     def hooked(self) -> HookedStock:
