@@ -23,9 +23,10 @@ from softhat.io.pictures.style import DTYPE_COLOURS, figure, save
 from softhat.models.model import Model
 from softhat.models.verification.adversary import Shape, shapes
 from softhat.models.verification.letters import letters
-from softhat.models.verification.measure import pristine, probed, taps_of
+from softhat.models.verification.measure import Meter
 from softhat.models.verification.words import Tokens, numbered, random_words, truth_of
 from softhat.numbers.laws import Constant, product
+from softhat.runtime.heard import listen
 from softhat.transformer.weights import Layer, Sparse
 
 DTYPES = ("bfloat16", "float16", "float32")
@@ -50,23 +51,19 @@ class Curve:
 
 def curves(model: Model, dtypes: Sequence[str], lengths: Sequence[int]) -> list[Curve]:
     """Measure a model on words made to break it."""
-    reference = pristine(model, "hard")
-    taps = taps_of(reference if reference is not None else model.transformer)
-    hard = probed(reference, "float64", taps) if reference is not None else None
-    soft = [probed(model.transformer, dtype, taps) for dtype in dtypes]
+    meter = Meter(model)
     leak = np.zeros((len(dtypes), len(lengths), model.size.heads))
     margin = np.full((len(dtypes), len(lengths)), np.inf)
     for at, n in enumerate(lengths):
         for word in hostile(model, n):
-            truth = truth_of(model, word[None])
-            exact = hard.outputs(word[None]) if hard is not None else None
-            for k, one in enumerate(soft):
-                with np.errstate(invalid="ignore"):  # past the certificate scores may overflow
-                    outputs, margins = one.run(word[None])
-                margin[k, at] = min(margin[k, at], _signed(margins, truth))
-                if exact is not None:
-                    off = np.nan_to_num(np.abs(outputs - exact), nan=np.inf)[0].max(axis=0)
-                    np.maximum.at(leak[k, at], one.owner, off)
+            words = [word[None]]
+            truth = truth_of(model, words[0])
+            hard = meter.hard(words) if meter.able else None
+            for k, dtype in enumerate(dtypes):
+                heard = listen(model.ready(dtype), words)
+                margin[k, at] = min(margin[k, at], _signed(heard.margins(0), truth))
+                if hard is not None:
+                    leak[k, at] = np.maximum(leak[k, at], meter.leaks(heard, hard)[0])
     return [
         Curve(dtype, tuple(lengths), tuple(map(tuple, leak[k].tolist())), tuple(margin[k].tolist()))
         for k, dtype in enumerate(dtypes)

@@ -87,25 +87,59 @@ class Attention:
             np.exp(scores, out=scores)
         return self.form.round(scores)
 
-    def _across(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
+    def of_lengths(
+        self, q: Array, k: Array, v: Array, mask: Mask, beta: float | Array, rows: Array
+    ) -> Array:
+        """The same of words that have their own numbers of `rows` each, the most first, and their
+        own `beta` where that differs. What stands in rows that a word does not have is ignored."""
+        if mask not in ("<=", "<"):
+            v = np.where(np.arange(v.shape[1])[:, None] < rows, v, v.dtype.type(0))
+        if len(v) == 0:
+            return np.zeros_like(v)
+        if len(q) == 0:
+            return _means(v, mask, rows)
+        return self._across(q, k, v, mask, beta, rows)
+
+    def _across(
+        self,
+        q: Array,
+        k: Array,
+        v: Array,
+        mask: Mask,
+        beta: float | Array,
+        own: Array | None = None,
+    ) -> Array:
+        """`own` are the words' own numbers of rows, if they differ, the most first."""
         _, rows, words = v.shape
-        out = np.empty(v.shape, v.dtype)
+        out = (np.empty if own is None else np.zeros)(v.shape, v.dtype)
         width = max(16, CACHE // rows)
         dtype = self.summing(len(q))
         q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
         for start in range(0, words, width):
-            part = slice(start, min(start + width, words))
-            size = part.stop - start
-            space, product = np.empty((2, rows, size), dtype)
-            weighted = np.empty((rows, size), v.dtype)
+            stop = min(start + width, words)
+            space, spare = np.empty((2, rows, stop - start), dtype)
+            weighted = np.empty((rows, stop - start), v.dtype)
             for i in range(rows):
                 low, high = _range(mask, i, rows)
-                if low == high:
-                    out[:, i, part] = 0
+                end = stop if own is None else _longer(own, i + (mask == ">"), start, stop)
+                if low == high or start == end:
+                    out[:, i, start:stop] = 0
                     continue
-                into = out[:, i, part]
-                keys, values = k[:, low:high, part], v[:, low:high, part]
-                self._one_query(q[:, i, part], keys, values, beta, into, space, product, weighted)
+                part, size = slice(start, end), end - start
+                absent = None
+                if own is not None and own[end - 1] < high:
+                    absent = np.arange(low, high)[:, None] >= own[part]
+                self._one_query(
+                    q[:, i, part],
+                    k[:, low:high, part],
+                    v[:, low:high, part],
+                    beta if own is None or isinstance(beta, float) else beta[part],
+                    out[:, i, part],
+                    space[:, :size],
+                    spare[:, :size],
+                    weighted[:, :size],
+                    absent,
+                )
         return out
 
     def _one_query(
@@ -113,33 +147,39 @@ class Attention:
         q: Array,
         k: Array,
         v: Array,
-        beta: float,
+        beta: float | Array,
         out: Array,
         space: Array,
         spare: Array,
         weighted: Array,
+        absent: Array | None = None,
     ) -> None:
-        """One query of each word, (d_k, words), against its keys, (d_k, keys, words); the other
-        arrays are space to work in."""
+        """One query of each word, (d_k, words), against its keys, (d_k, keys, words), of which some
+        may be `absent`; `space` and the two after it are space to work in."""
         count = k.shape[1]
         scores, spare = space[:count], spare[:count]
         np.multiply(k[0], q[0], out=scores)
         for r in range(1, len(q)):
             scores += np.multiply(k[r], q[r], out=spare)
-        weights, total = self.weighed(scores, beta)
+        weights, total = self.weighed(scores, beta, absent)
         values = weighted[:count]
         for d in range(len(v)):
             np.multiply(weights, v[d], out=values)
             np.divide(_added(values), total, out=out[d])
 
-    def weighed(self, scores: Array, beta: float) -> tuple[Array, Array]:
-        """(keys, words): the weights of scores before β, in their space, and their sums."""
+    def weighed(
+        self, scores: Array, beta: float | Array, absent: Array | None = None
+    ) -> tuple[Array, Array]:
+        """(keys, words): the weights of scores before β, in their space, and their sums. An absent
+        key weighs 0, so adding it changes no bit."""
         scores = self._scored(scores, beta)
+        if absent is not None:
+            np.copyto(scores, -np.inf, where=absent)
         weights = self._weights(scores, scores.max(axis=0))
         return weights, _added(weights)
 
-    def _scored(self, products: Array, beta: float) -> Array:
-        if beta != 1:
+    def _scored(self, products: Array, beta: float | Array) -> Array:
+        if isinstance(beta, np.ndarray) or beta != 1:
             products *= products.dtype.type(beta)
         return self.form.store(products)
 
@@ -223,6 +263,11 @@ def _added(x: Array) -> Array:
     return x.cumsum(axis=0)[-1] if x.shape[1] == 1 else x.sum(axis=0)
 
 
+def _longer(own: Array, row: int, start: int, stop: int) -> int:
+    """Where the words end that have a row, among those from `start` to `stop`."""
+    return start + int(np.count_nonzero(own[start:stop] > row))
+
+
 def _range(mask: Mask, i: int, rows: int) -> tuple[int, int]:
     """The keys that query i sees, as a stretch."""
     low = i if mask == ">=" else i + 1 if mask == ">" else 0
@@ -240,15 +285,18 @@ def _positive(total: Array) -> Array:
     return np.where(total == 0, total.dtype.type(1), total)
 
 
-def _means(v: Array, mask: Mask) -> Array:
-    """All scores are 0, so all weights are exp(0) = 1."""
+def _means(v: Array, mask: Mask, own: Array | None = None) -> Array:
+    """All scores are 0, so all weights are exp(0) = 1. `own` are the words' own numbers of rows."""
     rows = v.shape[1]
     if mask == "none":
-        return np.broadcast_to(v.sum(axis=1, keepdims=True) / v.dtype.type(rows), v.shape)
+        count = np.asarray(rows if own is None else own, v.dtype)
+        return np.broadcast_to(v.sum(axis=1, keepdims=True) / count, v.shape)
     past = mask in ("<=", "<")
     ordered = v if past else v[:, ::-1]
-    counts = np.arange(1, rows + 1).astype(v.dtype)[:, None]
-    means = np.cumsum(ordered, axis=1) / counts
+    counts = np.arange(1, rows + 1)[:, None]
+    if own is not None and not past:
+        counts = np.maximum(counts - rows + own, 1)
+    means = np.cumsum(ordered, axis=1) / counts.astype(v.dtype)
     if mask in STRICT:  # what the row before sees
         means = np.concatenate([np.zeros_like(means[:, :1]), means[:, :-1]], axis=1)
     return means if past else means[:, ::-1]

@@ -11,6 +11,7 @@ import pytest
 import softhat
 from softhat.logic.random import random_formula
 from softhat.models.model import Model
+from softhat.models.verification import items
 from softhat.models.verification.blocks import Blocks
 from softhat.models.verification.items import Item, Job, VerificationSettings
 from softhat.transformer.weights import Sparse
@@ -32,6 +33,7 @@ def both(model: Model, length: int, monkeypatch: pytest.MonkeyPatch, dtype: str)
         with monkeypatch.context() as patch:
             if not in_blocks:
                 patch.setattr(Blocks, "free", lambda *_: 0)
+                patch.setattr(items, "TOGETHER_AT_MOST", 0)
             found = findings(job(model, length, dtype))
         first = next((x["mismatch"] for x in found if x["mismatch"]), None)
         margin = np.min([np.array(x["margin"], float) for x in found], axis=0)
@@ -153,9 +155,26 @@ def test_one_block_is_of_all_shorter_words() -> None:
     (item,) = cut.items()
     assert list(cut.lengths(item)) == list(range(1, 10))
     assert cut.run(item)["words"] == sum(3**n for n in range(1, 10))
-    for text in ("F (a & O b)", "first | Y (a & n > 2)"):
-        cut = job(softhat.compile(text, alphabet="abc"), 9)
-        assert [list(cut.lengths(item)) for item in cut.items()] == [[n] for n in range(1, 10)]
+
+
+@pytest.mark.parametrize("text", ["F (a & O b)", "Y (a & n > 2) S b", "#(a) > #>(b) + #*(c)"])
+def test_short_words_of_all_lengths_are_one_item(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds what an item for each length does, leaks included; longer words have their own."""
+    model = softhat.compile(text, alphabet="abc")
+    cut = job(model, 11)
+    assert [list(cut.lengths(item)) for item in cut.items()] == [[*range(1, 10)], [10], [11]]
+    for dtype in ("float32", "bfloat16"):
+        (together,) = findings(job(model, 8, dtype))
+        with monkeypatch.context() as patch:
+            patch.setattr(items, "TOGETHER_AT_MOST", 0)
+            by_length = findings(job(model, 8, dtype))
+        assert len(by_length) == 8
+        assert together["words"] == sum(x["words"] for x in by_length)
+        for name, worst in (("margin", np.min), ("leak", np.max), ("exact_leak", np.max)):
+            expected = worst([np.array(x[name], float) for x in by_length], axis=0)
+            assert np.array_equal(np.array(together[name], float), expected)
 
 
 def test_what_was_not_tried_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:

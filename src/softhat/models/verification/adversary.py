@@ -24,6 +24,7 @@ from softhat.logic.syntax.walk import distinct
 from softhat.models.model import Model
 from softhat.models.verification.measure import Meter
 from softhat.models.verification.words import Tokens, decode, numbered, pack, truth_of
+from softhat.runtime.heard import listen
 
 Letters = NDArray[np.int64]
 """A word by the indices of its letters in the table of representatives."""
@@ -121,12 +122,13 @@ def seeds(model: Model, table: Tokens) -> list[Letters]:
     most = max(8, SEEDED // ((length + 2) * (1 + model.size.parameters)))
     short = short[:: -(-len(short) // most)]
     tokens = table[short]
-    margins, truth = model.run_batch(tokens, "float64"), truth_of(model, tokens)
+    heard, truth = listen(model.ready("float64"), [tokens]), truth_of(model, tokens)
+    margins = heard.margins(0)
     least = np.where(truth, margins, -margins).min(axis=(1, 2))
     worst = [int(least.argmin())]
-    meter = Meter(model, "float64")
+    meter = Meter(model)
     if meter.able:
-        worst += meter.leaks(tokens)[0].argmax(axis=0).tolist()
+        worst += meter.leaks(heard, meter.hard([tokens])).argmax(axis=0).tolist()
     return [short[at] for at in dict.fromkeys(worst)]
 
 

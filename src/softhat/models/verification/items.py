@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
@@ -31,8 +31,11 @@ from softhat.models.verification.words import (
     numbered,
     random_words,
     truth_of,
+    truth_together,
 )
 from softhat.runtime.answers import Runtime
+from softhat.runtime.dense import Ready
+from softhat.runtime.heard import Heard, listen
 
 Kind = Literal["exhaustive", "random", "adversarial", "search"]
 KINDS = get_args(Kind)
@@ -46,6 +49,8 @@ MEMORY = 1 << 24
 """Numbers that a batch of words may hold at a time."""
 CHEAPER = 32
 """So many times as many words fit an item whose words share what they compute."""
+TOGETHER_AT_MOST = 1 << 15
+"""Words of several lengths in one item: for so few an item's own costs are as large as theirs."""
 MEASURED, MOST_MEASURED = 32, 1 << 9
 """One word in so many of an item is measured head by head, and no more than these."""
 
@@ -92,7 +97,7 @@ class Job:
 
     @cached_property
     def _meter(self) -> Meter:
-        return Meter(self.model, self.settings.dtype)
+        return Meter(self.model)
 
     @cached_property
     def _shapes(self) -> list[Shape]:
@@ -116,7 +121,7 @@ class Job:
         return [*self._exhaustive(), *self._random(), *self._adversarial(), *self._searches()]
 
     @cached_property
-    def _at_once(self) -> int:
+    def _one_block(self) -> int:
         """The length of words whose block is one of all shorter words; at least 1."""
         n = 1
         while n < self.exhaustive_length and self._blocks.settled(n + 1):
@@ -124,6 +129,21 @@ class Job:
         while n > 1 and self._free(n) < n:
             n -= 1
         return n
+
+    @cached_property
+    def _at_once(self) -> int:
+        """The length of words whose item is of all shorter words, too; at least 1."""
+        if self._one_block > 1 or self.settings.runtime != "dense":
+            return self._one_block
+        words = held = 0
+        for n in range(1, self.exhaustive_length + 1):
+            own, free = len(self.table) ** n, self._free(n)
+            words += own
+            held += 0 if free else own * self._per_word(n)
+            whole = free == n or (not free and own <= self._fitting(n))
+            if not whole or words > TOGETHER_AT_MOST or held > MEMORY:
+                return max(1, n - 1)
+        return max(1, self.exhaustive_length)
 
     def lengths(self, item: Item) -> range:
         """The lengths of an item's words."""
@@ -198,18 +218,20 @@ class Job:
         """What an item finds: words, seconds, smallest margins, leaks, the first mismatch."""
         began = time.perf_counter()
         findings = Findings(len(self.model.transformer.outputs), self.model.size.heads)
-        samples = []
-        if item.kind == "exhaustive" and self._free(item.n) and self._check_block(item, findings):
-            samples.append(self._measured(item))
-        else:
-            for tokens, sample in self._one_by_one(item, findings):
+        rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
+        match item.kind:
+            case "exhaustive":
+                self._try_all(item, findings)
+            case "random":
+                tokens = random_words(self.model, rng, item.n, item.stop - item.start)
                 self.check(tokens, findings)
-                if findings.mismatch is not None:
-                    break
-                samples.append(sample)
-        samples = list(filter(len, samples))
-        if findings.mismatch is None and samples:
-            self._leaks(np.concatenate(samples), findings)  # together: small batches are dear
+                if findings.mismatch is None:
+                    self._leaks([tokens[:1]], findings)
+            case "adversarial":
+                shape = self._shapes[item.start % len(self._shapes)]
+                self._examine(self.table[shape(rng, item.n)][None], findings)
+            case "search":
+                self._search(item, findings, rng)
         return findings.to_json(time.perf_counter() - began)
 
     def margins(self, tokens: Tokens) -> NDArray[Any]:
@@ -226,20 +248,25 @@ class Job:
             ]
         return np.stack(outputs, axis=-1)
 
-    def signed(self, tokens: Tokens) -> tuple[NDArray[Any], NDArray[np.bool_], NDArray[np.bool_]]:
-        """(words, n, outputs): the margins, positive on the right side; the formulas' truth;
-        and where the model is wrong."""
+    def wrong(self, tokens: Tokens) -> NDArray[np.bool_]:
+        """(words,): whether the model is wrong somewhere."""
         margins, truth = self.margins(tokens), truth_of(self.model, tokens)
-        wrong = ((margins > 0) != truth) | np.isnan(margins)
-        side = np.where(truth, margins, -margins)
-        return np.where(np.isnan(side), -np.inf, side), truth, wrong
+        return np.asarray(_differ(margins, truth).any(axis=(1, 2)))
 
-    def check(self, tokens: Tokens, findings: Findings) -> NDArray[Any]:
-        """Compare with the formulas at every position, for every output; the signed margins."""
-        signed, truth, wrong = self.signed(tokens)
+    def check(self, tokens: Tokens, findings: Findings) -> None:
+        """Compare with the formulas at every position, for every output."""
+        self._compare(tokens, self.margins(tokens), truth_of(self.model, tokens), findings)
+
+    def _compare(
+        self, tokens: Tokens, margins: NDArray[Any], truth: NDArray[np.bool_], findings: Findings
+    ) -> NDArray[Any]:
+        """(words, n, outputs): the margins, positive on the right side."""
+        side = np.where(truth, margins, -margins)
+        signed = np.where(np.isnan(side), -np.inf, side)
         findings.words += len(tokens)
         findings.margin = np.minimum(findings.margin, signed.min(axis=(0, 1)))
-        if wrong.any() and findings.mismatch is None:
+        wrong = _differ(margins, truth)
+        if findings.mismatch is None and wrong.any():
             word, position, output = (int(k) for k in np.argwhere(wrong)[0])
             findings.mismatch = {
                 "tokens": tokens[word].astype(int).tolist(),
@@ -249,15 +276,65 @@ class Job:
             }
         return signed
 
-    def _check_block(self, item: Item, findings: Findings) -> bool:
-        """All words of an item at once; whether they are right. Which of them is wrong is seen one
-        by one."""
-        lengths, free = self.lengths(item), self._free(item.n)
-        least = self._blocks.least_margins(item.n, item.start, free, shorter=len(lengths) > 1)
+    # All words
+
+    def _try_all(self, item: Item, findings: Findings) -> None:
+        """The words of an exhaustive item, the shortest first: short ones of several lengths
+        together, longer ones in blocks, or all in one block."""
+        parts = [Item(item.kind, n, 0, len(self.table) ** n) for n in self.lengths(item)[:-1]]
+        parts.append(item)
+        right: list[Item] = []
+        if len(parts) > 1 and item.n == self._one_block:
+            if self._check_block(parts, findings):
+                right = [item]
+            else:
+                self._one_by_one(parts, findings)
+        else:
+            few = sum(not self._free(part.n) for part in parts)
+            right = self._together(parts[:few], findings)
+            for part in parts[few:]:
+                if findings.mismatch is not None:
+                    break
+                if self._check_block([part], findings) or self._one_by_one([part], findings):
+                    right.append(part)
+        samples = [self._measured(part) for part in right]
+        self._leaks([tokens for tokens in samples if len(tokens)], findings)
+
+    def _check_block(self, parts: Sequence[Item], findings: Findings) -> bool:
+        """All words of the last part at once, and with them those of the shorter ones; whether
+        they are right. Which of them is wrong is seen one by one."""
+        item = parts[-1]
+        free = self._free(item.n)
+        least = self._blocks.least_margins(item.n, item.start, free, shorter=len(parts) > 1)
         if least is None:
             return False
-        findings.words += item.stop - item.start + sum(len(self.table) ** n for n in lengths[:-1])
+        findings.words += sum(part.stop - part.start for part in parts)
         findings.margin = np.minimum(findings.margin, least)
+        return True
+
+    def _together(self, parts: Sequence[Item], findings: Findings) -> list[Item]:
+        """All words of several lengths in one run; the lengths that are right before the first
+        that is not."""
+        if len(parts) < 2:
+            return [*parts] if self._one_by_one(parts, findings) else []
+        groups = [numbered(self.table, part.n, part.start, part.stop) for part in parts]
+        heard = listen(self._ready, groups)
+        truths = truth_together(self.model, groups)
+        for k, (tokens, truth) in enumerate(zip(groups, truths, strict=True)):
+            self._compare(tokens, heard.margins(k), truth, findings)
+            if findings.mismatch is not None:
+                return [*parts[:k]]
+        return [*parts]
+
+    def _one_by_one(self, parts: Sequence[Item], findings: Findings) -> bool:
+        """Words that share nothing, up to the first that is wrong; whether there is none."""
+        for part in parts:
+            step = max(1, MEMORY // self._per_word(part.n))
+            for start in range(part.start, part.stop, step):
+                words = numbered(self.table, part.n, start, min(start + step, part.stop))
+                self.check(words, findings)
+                if findings.mismatch is not None:
+                    return False
         return True
 
     def _measured(self, item: Item) -> Tokens:
@@ -273,65 +350,68 @@ class Job:
         places = item.start + np.sort(np.arange(wanted) * step % count)
         return by_number(self.table, item.n, places)
 
-    def _leaks(self, tokens: Tokens, findings: Findings) -> NDArray[Any] | None:
-        if not self._meter.able:
+    # Heads
+
+    @property
+    def _ready(self) -> Ready:
+        return self.model.ready(self.settings.dtype)
+
+    def _leaks(
+        self, groups: Sequence[Tokens], findings: Findings, heard: Heard | None = None
+    ) -> NDArray[Any] | None:
+        """(words, heads): the leaks in the number format, the longest words first; `heard` is what
+        the words say in it, if they were run. None if nothing can be measured."""
+        if not groups or not self._meter.able:
             return None
-        soft, exact = self._meter.leaks(tokens)
+        hard = self._meter.hard(groups)
+        soft = self._meter.leaks(heard or listen(self._ready, groups), hard)
+        exact = soft
+        if self._ready is not self.model.ready("float64"):
+            exact = self._meter.leaks(listen(self.model.ready("float64"), groups), hard)
         findings.leak = np.maximum(findings.leak, soft.max(axis=0))
         findings.exact_leak = np.maximum(findings.exact_leak, exact.max(axis=0))
         return soft
 
-    def _one_by_one(self, item: Item, findings: Findings) -> Iterator[tuple[Tokens, Tokens]]:
-        """`_batches` of an item, the shortest words first."""
-        for n in self.lengths(item)[:-1]:
-            yield from self._batches(Item("exhaustive", n, 0, len(self.table) ** n), findings)
-        yield from self._batches(item, findings)
+    def _examine(
+        self, tokens: Tokens, findings: Findings
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Check words and measure all of them: the signed margins, and the leaks."""
+        dense = self.settings.runtime == "dense"
+        heard = listen(self._ready, [tokens]) if dense else None
+        margins = self.margins(tokens) if heard is None else heard.margins(0)
+        signed = self._compare(tokens, margins, truth_of(self.model, tokens), findings)
+        if findings.mismatch is not None:
+            return signed, None
+        return signed, self._leaks([tokens], findings, heard)
 
-    def _batches(self, item: Item, findings: Findings) -> Iterator[tuple[Tokens, Tokens]]:
-        """The words of an item, and those of them to measure head by head."""
-        rng = np.random.default_rng([self.settings.seed, KINDS.index(item.kind), item.start])
-        match item.kind:
-            case "exhaustive":
-                step = max(1, MEMORY // self._per_word(item.n))
-                measured = self._measured(item)
-                for start in range(item.start, item.stop, step):
-                    tokens = numbered(self.table, item.n, start, min(start + step, item.stop))
-                    yield tokens, measured
-                    measured = measured[:0]
-            case "random":
-                tokens = random_words(self.model, rng, item.n, item.stop - item.start)
-                yield tokens, tokens[:1]
-            case "adversarial":
-                shape = self._shapes[item.start % len(self._shapes)]
-                tokens = self.table[shape(rng, item.n)][None]
-                yield tokens, tokens
-            case "search":
-                yield from self._search(item, findings, rng)
-
-    def _search(
-        self, item: Item, findings: Findings, rng: np.random.Generator
-    ) -> Iterator[tuple[Tokens, Tokens]]:
+    def _search(self, item: Item, findings: Findings, rng: np.random.Generator) -> None:
         """Make one head leak as much as it can, or an output's margin as small."""
         head = item.start % (self.model.size.heads + 1)
         shape = self._shapes[int(rng.integers(len(self._shapes)))]
 
         def objective(words: Tokens) -> NDArray[Any]:
-            leaks = self._leaks(words, findings)
+            signed, leaks = self._examine(words, findings)
             if leaks is None or head == leaks.shape[1]:
-                return -self.signed(words)[0].min(axis=(1, 2))
+                return np.asarray(-signed.min(axis=(1, 2)))
             return np.asarray(leaks[:, head])
 
-        # Measuring takes three more runs, two of them in float64.
+        # Measuring takes two more runs, both in float64.
         steps = min(24, max(3, self._fitting(item.n) // (4 * SEARCH_WIDTH)))
         start = self.table[shape(rng, item.n)]
-        for words in climb(start, self.table, objective, rng, steps, SEARCH_WIDTH):
-            yield words, words[:0]
+        for _ in climb(start, self.table, objective, rng, steps, SEARCH_WIDTH):
+            if findings.mismatch is not None:
+                break
 
     def _per_word(self, n: int) -> int:
         """Numbers held at a time for a word of length n."""
         widest = max((len(layer.labels) for layer in self.model.transformer.layers), default=0)
         size = self.model.size
         return (n + 2) * (1 + 4 * size.d_model + 3 * size.d_ff + 16 * widest)
+
+
+def _differ(margins: NDArray[Any], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where the answers are not the truth, or are no numbers."""
+    return np.asarray(((margins > 0) != truth) | np.isnan(margins))
 
 
 class Findings:

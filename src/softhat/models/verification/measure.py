@@ -10,7 +10,7 @@ own positions count: at the sinks every gate gives 0 whatever the heads say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,30 +20,10 @@ from softhat.models.compiler import compile
 from softhat.models.model import Model
 from softhat.numerics.formats import format_of
 from softhat.runtime.dense import Ready
-from softhat.transformer.weights import Attention, Coordinate, Layer, Sparse, Transformer
+from softhat.runtime.heard import Heard, listen
+from softhat.transformer.weights import Attention, Layer, Transformer
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Probed:
-    """A transformer in a number format, with a coordinate for each head output."""
-
-    ready: Ready
-    owner: NDArray[np.int64]
-    """The head (counted over all layers) of each added coordinate."""
-
-    def outputs(self, tokens: Array) -> Array:
-        """(words, n, added coordinates): what each head said at the word's own positions."""
-        return self.run(tokens)[0]
-
-    def run(self, tokens: Array) -> tuple[Array, Array]:
-        """`outputs`, and the margins (words, n, outputs)."""
-        x = self.ready.embed(tokens)
-        for layer in self.ready.layers:
-            x, _ = self.ready.step(layer, x, keep=False)
-        own = x[:, 1 : tokens.shape[1] + 1, x.shape[-1] - len(self.owner) :]
-        return np.asarray(own, np.float64), self.ready.margins(x)
 
 
 Taps = tuple[NDArray[np.int64], ...]
@@ -56,56 +36,6 @@ def taps_of(t: Transformer) -> Taps:
         np.unique(np.stack([layer.output.where[0], layer.output.where[2]], axis=1), axis=0)
         for layer in t.layers
     )
-
-
-def probed(t: Transformer, dtype: str, taps: Taps) -> Probed:
-    """`t` with fresh coordinates that nothing reads, into which heads write their outputs."""
-    firsts = first_heads(t)
-    owner = np.concatenate(
-        [np.zeros(0, np.int64)] + [k + tap[:, 0] for k, tap in zip(firsts, taps, strict=True)]
-    )
-    d, wide = t.d_model, t.d_model + len(owner)
-    layers, at = [], d
-    for layer, tap in zip(t.layers, taps, strict=True):
-        added = (tap[:, 0], at + np.arange(len(tap)), tap[:, 1])
-        where = tuple(np.concatenate(pair) for pair in zip(layer.output.where, added, strict=True))
-        layers.append(
-            replace(
-                layer,
-                query=_widened(layer.query, 2, wide),
-                key=_widened(layer.key, 2, wide),
-                value=_widened(layer.value, 2, wide),
-                output=Sparse(
-                    (layer.output.shape[0], wide, layer.output.shape[2]),
-                    where,
-                    np.append(layer.output.values, np.ones(len(tap))),
-                ),
-                into=_widened(layer.into, 1, wide),
-                out=_widened(layer.out, 0, wide),
-                out_bias=np.append(layer.out_bias, np.zeros(wide - d)),
-            )
-        )
-        at += len(tap)
-    extended = replace(
-        t,
-        embedding=_widened(t.embedding, 1, wide),
-        position_embedding=_widened(t.position_embedding, 0, wide),
-        layers=tuple(layers),
-        readout=_widened(t.readout, 1, wide),
-        coordinates=t.coordinates + (Coordinate(()),) * len(owner),
-    )
-    return Probed(Ready(extended, format_of(dtype)), owner)
-
-
-def first_heads(t: Transformer) -> list[int]:
-    """The number of each layer's first head, heads counted over all layers."""
-    counts = [len(layer.labels) for layer in t.layers]
-    return [sum(counts[:k]) for k in range(len(counts))]
-
-
-def _widened(tensor: Sparse, axis: int, width: int) -> Sparse:
-    shape = (*tensor.shape[:axis], width, *tensor.shape[axis + 1 :])
-    return Sparse(shape, tensor.where, tensor.values)
 
 
 def pristine(model: Model, attention: Attention) -> Transformer | None:
@@ -133,30 +63,35 @@ def _shapes(layer: Layer) -> list[tuple[int, ...]]:
 
 
 class Meter:
-    """Measures a model's heads on words, in a number format and in float64."""
+    """Measures a model's heads: what they read beside what hard attention reads."""
 
-    def __init__(self, model: Model, dtype: str) -> None:
+    def __init__(self, model: Model) -> None:
         self.heads = model.size.heads
         hard = pristine(model, "hard")
         self.able = hard is not None and self.heads > 0
         if hard is not None and self.able:
-            taps = taps_of(hard)
-            self._hard = probed(hard, "float64", taps)
-            self._soft = probed(model.transformer, dtype, taps)
-            self._exact = probed(model.transformer, "float64", taps)
+            self._taps = taps_of(hard)
+            self._hard = Ready(hard, format_of("float64"))
+            counts = [len(layer.labels) for layer in hard.layers]
+            firsts = np.cumsum(counts) - counts
+            taps = zip(firsts, self._taps, strict=True)
+            self._owner = np.concatenate([first + tap[:, 0] for first, tap in taps])
+            """The head, counted over all layers, of each tap."""
 
-    def leaks(self, tokens: Array) -> tuple[Array, Array]:
-        """(words, heads): each head's largest leak in each word, in the format and in float64."""
-        hard = self._hard.outputs(tokens)
-        soft = np.abs(self._soft.outputs(tokens) - hard).max(axis=1)
-        if self._soft.ready.form is self._exact.ready.form:
-            return (same := self._by_head(soft)), same
-        exact = np.abs(self._exact.outputs(tokens) - hard).max(axis=1)
-        return self._by_head(soft), self._by_head(exact)
+    def hard(self, groups: Sequence[Array]) -> Array:
+        """What hard attention reads in words, those of each group of one length."""
+        return self._tapped(listen(self._hard, groups))
 
-    def _by_head(self, coordinates: Array) -> Array:
-        by_head = np.zeros((self.heads, len(coordinates)))
+    def leaks(self, heard: Heard, hard: Array) -> Array:
+        """(words, heads): each head's largest leak in each word, the longest words first."""
+        off = np.abs(self._tapped(heard) - hard).max(axis=1)
         # NaN (an overflow in a narrow format) is as wrong as can be.
-        worst = np.where(np.isnan(coordinates), np.inf, coordinates)
-        np.maximum.at(by_head, self._soft.owner, worst.T)
+        off = np.where(np.isnan(off), np.inf, off)
+        by_head = np.zeros((self.heads, off.shape[1]))
+        np.maximum.at(by_head, self._owner, off)
         return by_head.T
+
+    def _tapped(self, heard: Heard) -> Array:
+        """(taps, positions, words)"""
+        taps = zip(heard.reads, self._taps, strict=True)
+        return np.concatenate([read[tap[:, 0], tap[:, 1]] for read, tap in taps], dtype=np.float64)

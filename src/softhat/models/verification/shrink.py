@@ -28,7 +28,7 @@ def shrunk(job: Job, mismatch: dict[str, Any], shorter: bool) -> tuple[Tokens, d
             some = starts[low : low + step]
             words = np.stack([_without(tokens, at, block) for at in some.tolist()])
             effort -= len(words) * len(tokens) ** 2 * max(1, job.model.size.heads)
-            wrong = job.signed(words)[2].any(axis=(1, 2)) if words.shape[1] else np.zeros(1, bool)
+            wrong = job.wrong(words) if words.shape[1] else np.zeros(1, bool)
             if wrong.any():
                 tokens = words[int(wrong.argmax())]
                 block = min(block, len(tokens) // 2) or (1 if len(tokens) > 1 else 0)

@@ -79,7 +79,7 @@ def verify(
         settings = replace(settings, longest=min(settings.longest, certified))
     job = Job(model, settings)
     items = job.items()
-    state = State.open(resume, _fingerprint(model, settings, len(items)))
+    state = State.open(resume, _fingerprint(model, settings, len(items)) if resume else "")
     began = time.perf_counter()
     complete = _run(job, items, state, executor, renew, progress)
     state.save()

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.batch import WordBatch, evaluate_many, from_codes, unpack
-from softhat.logic.semantics.truth import truths
+from softhat.logic.semantics.plan import plan
+from softhat.logic.semantics.tape import tape_of
+from softhat.logic.semantics.truth import signals
 from softhat.logic.semantics.words import Word
 from softhat.logic.syntax.nodes import Formula
 from softhat.models.model import Model
@@ -27,13 +29,43 @@ MANY = 32
 
 def truth_of(model: Model, tokens: Tokens) -> NDArray[np.bool_]:
     """(words, n, outputs): the truth of the model's formulas, by definition."""
-    formulas = [model.formulas[name] for name in model.transformer.outputs]
     if len(tokens) < MANY:
-        words = [decode(model, word) for word in tokens]
-        return np.stack([np.stack(of_formula) for of_formula in truths(formulas, words)], axis=-1)
+        return truth_together(model, [tokens])[0]
+    formulas = [model.formulas[name] for name in model.transformer.outputs]
     batch = pack(formulas, tokens, model.transformer.symbols)
     values = [unpack(lanes, batch.count) for lanes in evaluate_many(formulas, batch)]
     return np.stack(values, axis=-1)
+
+
+def truth_together(model: Model, groups: Sequence[Tokens]) -> list[NDArray[np.bool_]]:
+    """`truth_of` of several groups of words, each of one length, laid out on one tape."""
+    formulas = [model.formulas[name] for name in model.transformer.outputs]
+    tape = tape_of(np.repeat([x.shape[1] for x in groups], [len(x) for x in groups]))
+    ends = [_with_gap(x) for x in groups]
+    places = np.concatenate([x.reshape(-1, *x.shape[2:]) for x in ends])
+    names = model.transformer.symbols
+
+    def stands(name: str) -> int:
+        k = names.index(name)
+        return tape.to_signal(places == k if places.ndim == 1 else places[:, k])
+
+    values = [tape.to_bits(signal) for signal in signals(plan(tuple(formulas)), tape, stands)]
+    flat = np.stack(values, axis=-1).view(np.bool_)
+    cuts = np.cumsum([x.shape[0] * x.shape[1] for x in ends])
+    return [
+        part.reshape(len(x), -1, len(formulas))[:, :-1]
+        for x, part in zip(groups, np.split(flat, cuts[:-1]), strict=True)
+    ]
+
+
+def _with_gap(tokens: Tokens) -> Tokens:
+    """The words, with an empty place after each."""
+    count, n = tokens.shape[:2]
+    longer = np.full(
+        (count, n + 1, *tokens.shape[2:]), -1 if tokens.ndim == 2 else False, tokens.dtype
+    )
+    longer[:, :n] = tokens
+    return longer
 
 
 def pack(formulas: Sequence[Formula], tokens: Tokens, symbols: Sequence[str]) -> WordBatch:
