@@ -36,6 +36,18 @@ def test_dyck2_is_found() -> None:
             assert dfa.accepts(word) == _in_dyck2(word)
 
 
+def test_a_model_may_know_more_symbols_than_are_named() -> None:
+    """By its specification `once` takes words of a and c, after an a: of a and b, those of a."""
+    machine, verdict = softhat.decompile(
+        MODELS / "once", "ab", bos=3, eos=4, budget=15, max_length=6
+    )
+    assert verdict.status == "proved" and machine["alphabet"] == ["a", "b"]
+    dfa = read_dfa(machine)
+    for n in range(1, 7):
+        for word in product("ab", repeat=n):
+            assert dfa.accepts(word) == (set(word) == {"a"}), word
+
+
 def test_states_without_an_end_are_asked_too(tmp_path: Path) -> None:
     """A machine whose states complete no word would be proved by having no words."""
     pytest.importorskip("transformers")

@@ -15,13 +15,13 @@ from softhat.explore.tapes import check_picture, draw_run
 from softhat.export.checking import certify
 from softhat.export.gpt2.to_gpt2 import to_gpt2
 from softhat.export.llama.to_llama import to_llama
-from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.torch import torch_dtype
 from softhat.frontends.machines.counter import CounterMachine
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.reading import machine as read_machine
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import read_text
+from softhat.io.pretrained import import_transformers, pretrained
 from softhat.models.compiler import compile as compile_model
 from softhat.models.zoo.entry import PREFIX
 from softhat.models.zoo.machines import machine_of

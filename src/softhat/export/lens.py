@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from softhat.export.lens_two_way import sees_everything, without_masks
 from softhat.export.native.labels import labels_of
-from softhat.export.pretrained import import_transformers, pretrained
 from softhat.export.stock.options import MOST_CONTEXT
 from softhat.export.torch import import_torch, to_torch, torch_dtype, transformer_of
 from softhat.io.argument_types import whole_number
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files import as_path, is_file, read_as_a_whole, read_json
+from softhat.io.pretrained import import_transformers, pretrained
 from softhat.models.compiler import with_one_mask
 from softhat.models.folders import load as load_model
 from softhat.models.model import Model

@@ -8,7 +8,7 @@ shape or not finite, weights in half precision, settings that change how attenti
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,11 @@ class Block:
     before_units: Norm
     units: Affine
     output: Affine
+
+    @property
+    def parts(self) -> tuple[Norm | Affine, ...]:
+        """Its steps in their order."""
+        return tuple(getattr(self, part.name) for part in fields(self))
 
 
 @dataclass(frozen=True)

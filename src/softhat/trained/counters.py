@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import TRUE, Formula, count, symbol
 from softhat.logic.syntax.nodes import Term as CountingTerm
-from softhat.trained.specification import Specification
+from softhat.trained.specification import Specification, explored
 
 HEAVIEST = 2
 """Weights of symbols, up to sign."""
@@ -198,33 +199,26 @@ def unrolled(
 ) -> Specification | None:
     """The machine for words of at most `most` symbols, a state for every control state and count;
     None where a step is not known, or there are too many."""
-    start = (machine.start, 0)
-    place = {start: 0}
-    steps = [[-1] * len(ids)]
-    layer = [start]
-    for _ in range(most):
-        fresh = []
-        for row, value in layer:
-            after = machine.steps.get((row, machine.clipped(value)))
-            if after is None:
-                return None
-            for k, to in enumerate(after):
-                if to is None:
-                    continue
-                state = (to, value + machine.weights[k])
-                if state not in place:
-                    place[state] = len(place)
-                    steps.append([-1] * len(ids))
-                    fresh.append(state)
-                steps[place[row, value]][k] = place[state]
-        if len(place) > MOST_STATES:
-            return None
-        layer = fresh
+
+    def after(state: tuple[Row, int]) -> list[tuple[Row, int] | None]:
+        row, value = state
+        steps = machine.steps.get((row, machine.clipped(value)))
+        if steps is None:
+            raise SofthatError("a step is not known")
+        moved = zip(steps, machine.weights, strict=True)
+        return [None if to is None else (to, value + weight) for to, weight in moved]
+
+    try:
+        states, steps = explored(
+            (machine.start, 0), after, len(ids), most, MOST_STATES, "the machine"
+        )
+    except SofthatError:
+        return None
     classifies = eos is None
     numbers: dict[Row, int] = {}
-    names = [f"q{numbers.setdefault(row, len(numbers))}, {value}" for row, value in place]
+    names = [f"q{numbers.setdefault(row, len(numbers))}, {value}" for row, value in states]
     return Specification(
         machine.symbols, ids, bos, eos, "argmax" if classifies else "sign", tuple(names), 0,
-        np.array(steps, np.int64), tuple(row[0] or frozenset() for row, _ in place),
+        np.array(steps, np.int64), tuple(row[0] or frozenset() for row, _ in states),
         (("false", 0), ("true", 1)) if classifies else (),
     )  # fmt: skip

@@ -33,6 +33,7 @@ from softhat.logic.syntax.walk import Distinct, distinct
 from softhat.trained.specification import (
     MOST_STATES,
     Specification,
+    explored,
     ids_by_name,
     read_specification,
 )
@@ -175,26 +176,18 @@ def _explored(formula: Formula, names: list[str], up_to: int) -> _Machine:
     and what each comparison of counts has come to."""
     rows, _ = distinct(to_core(formula))
     look = _Look(rows)
-    first = (0, (False,) * len(look.memories), (0,) * len(look.counters), False)
-    place: dict[Any, int] = {first: 0}
-    machine = _Machine([[-1] * len(names)], [False])
-    layer, depth = [first], 0
-    while layer and (not look.counters or depth < 2 * up_to):
-        fresh = []
-        for state in layer:
-            for k, name in enumerate(names):
-                after, holds = look.after(state[:3], name)
-                after = (*after, holds)  # states that remember the same may differ in the answer
-                if after not in place:
-                    place[after] = len(place)
-                    machine.step.append([-1] * len(names))
-                    machine.accepting.append(holds)
-                    fresh.append(after)
-                machine.step[place[state]][k] = place[after]
-        if len(place) > MOST_STATES:
-            raise SofthatError(f"the formula has more than {MOST_STATES:,} states")
-        layer, depth = fresh, depth + 1
-    return machine
+    first: _Remembered = (0, (False,) * len(look.memories), (0,) * len(look.counters), False)
+    depth = 2 * up_to if look.counters else math.inf
+    states, step = explored(
+        first, lambda state: [look.after(state, name) for name in names], len(names), depth,
+        MOST_STATES, "the formula",
+    )  # fmt: skip
+    return _Machine(step, [holds for *_, holds in states])
+
+
+_Remembered = tuple[int, tuple[bool, ...], tuple[int, ...], bool]
+"""The position (modulo the period), what is remembered, the sums of the comparisons, and whether
+the formula holds: states that remember the same may differ in that."""
 
 
 class _Look:
@@ -228,10 +221,9 @@ class _Look:
                     raise _looks_ahead()
         self.period = math.lcm(*[n.modulus for n, _ in rows if isinstance(n, nodes.Mod)])
 
-    def after(self, state: Any, symbol: str) -> tuple[Any, bool]:
-        """The state after another symbol, and whether the formula holds there. A state is the
-        position (modulo the period), what is remembered, and the sums of the comparisons."""
-        last, remembered, sums = state
+    def after(self, state: _Remembered, symbol: str) -> _Remembered:
+        """The state after another symbol."""
+        last, remembered, sums, _ = state
         position = last + 1
         before = dict(zip((at for at, _ in self.memories), remembered, strict=True))
         counted = dict(zip(self.counters, sums, strict=True))
@@ -251,7 +243,7 @@ class _Look:
             values.append(bool(now))  # a term has no truth: its comparison counts it
         phase = position if position <= self.period else position - self.period
         memory = tuple(values[source] for _, source in self.memories)
-        return (phase, memory, tuple(counted.values())), values[-1]
+        return phase, memory, tuple(counted.values()), values[-1]
 
 
 def _looks_ahead() -> SofthatError:

@@ -208,13 +208,10 @@ def moving(model: Checkpoint, bound: Bound) -> Checkpoint:
     def norm(step: Norm) -> Norm:
         return replace(step, moved=Norm(bound(step.gain), bound(step.shift)))
 
-    blocks = tuple(
-        Block(
-            norm(b.before_attention), affine(b.attention), affine(b.projection),
-            norm(b.before_units), affine(b.units), affine(b.output),
-        )
-        for b in model.blocks
-    )  # fmt: skip
+    def moved(part: Norm | Affine) -> Any:
+        return norm(part) if isinstance(part, Norm) else affine(part)
+
+    blocks = tuple(Block(*map(moved, block.parts)) for block in model.blocks)
     return replace(
         model, blocks=blocks, last=norm(model.last), answers=affine(model.answers),
         moved=(bound(model.tokens), bound(model.positions)),
@@ -247,11 +244,8 @@ def moved_by(
 
 
 def _weights(model: Checkpoint) -> list[Array]:
-    arrays = [model.tokens, model.positions, model.last.gain, model.last.shift]
-    arrays += [model.answers.weight, model.answers.bias]
-    for block in model.blocks:
-        for norm in (block.before_attention, block.before_units):
-            arrays += [norm.gain, norm.shift]
-        for step in (block.attention, block.projection, block.units, block.output):
-            arrays += [step.weight, step.bias]
+    parts = [part for block in model.blocks for part in block.parts]
+    arrays = [model.tokens, model.positions]
+    for part in (model.last, model.answers, *parts):
+        arrays += [part.gain, part.shift] if isinstance(part, Norm) else [part.weight, part.bias]
     return arrays

@@ -7,14 +7,13 @@ the first layer looks near, the last symbols do; where it averages over everythi
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import SofthatError
-from softhat.trained.specification import Specification
+from softhat.trained.specification import Specification, explored
 
 MOST = 4_000
 """States of a refined machine."""
@@ -28,36 +27,26 @@ class Refined:
     base: NDArray[np.int64]
 
 
+_Finer = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""A state of the coarse machine, the last symbols, and the counts."""
+
+
 def refined(spec: Specification, memory: int, counts: bool, most: int) -> Refined:
     """The machine with the last `memory` symbols, and with the counts of all symbols but one (the
     number of symbols read gives that) if `counts`, for words of at most `most` symbols."""
     symbols = len(spec.symbols)
     none = (0,) * (symbols - 1) if counts else ()
-    start: tuple[int, tuple[int, ...], tuple[int, ...]] = (spec.start, (), none)
-    place: dict[Hashable, int] = {start: 0}
-    states, steps, layer = [start], [[-1] * symbols], [start]
-    for _ in range(most):
-        fresh = []
-        for state in layer:
-            for k in range(symbols):
-                to = int(spec.step[state[0], k])
-                if to < 0:
-                    continue
-                counted = state[2]
-                if counts and k < symbols - 1:
-                    counted = (*counted[:k], counted[k] + 1, *counted[k + 1 :])
-                after = (to, (*state[1], k)[-memory:] if memory else (), counted)
-                if after not in place:
-                    place[after] = len(place)
-                    states.append(after)
-                    steps.append([-1] * symbols)
-                    fresh.append(after)
-                steps[place[state]][k] = place[after]
-        if len(states) > MOST:
-            raise SofthatError(f"the refined machine has more than {MOST:,} states")
-        layer = fresh
-        if not layer:
-            break
+
+    def after(state: _Finer) -> Iterator[_Finer | None]:
+        for k, to in enumerate(spec.step[state[0]].tolist()):
+            counted = state[2]
+            if counts and k < symbols - 1:
+                counted = (*counted[:k], counted[k] + 1, *counted[k + 1 :])
+            last = (*state[1], k)[-memory:] if memory else ()
+            yield (to, last, counted) if to >= 0 else None
+
+    start: _Finer = (spec.start, (), none)
+    states, steps = explored(start, after, symbols, most, MOST, "the refined machine")
     base = np.array([state[0] for state in states])
     spec = replace(
         spec,

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.io.errors import MissingExtraError, extra
+from softhat.io.errors import MissingExtraError
 from softhat.io.files.reading import check_folder
+from softhat.io.pretrained import import_transformers, pretrained
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.concrete import bounded_logits
 from softhat.trained.decisions import Decisions
@@ -26,28 +26,16 @@ class Replay:
     """A loaded stock model."""
 
     def __init__(self, model: Checkpoint, dtype: str = "float32", attention: str = "sdpa") -> None:
-        with extra("transformers", "hf"):
-            import torch
-            import transformers
+        transformers = import_transformers()
+        import torch
+
         check_folder(model.folder)
         self.torch = torch
         self.name = f"transformers {transformers.__version__} {model.head} ({attention})"
-        level = transformers.logging.get_verbosity()
-        transformers.logging.set_verbosity_error()
-        bars = transformers.utils.logging.is_progress_bar_enabled()
-        transformers.utils.logging.disable_progress_bar()
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                loaded: Any = getattr(transformers, model.head).from_pretrained(
-                    str(model.folder), attn_implementation=attention, use_safetensors=True,
-                    local_files_only=True, dtype=getattr(torch, dtype),
-                )  # fmt: skip
-        finally:
-            transformers.logging.set_verbosity(level)
-            if bars:
-                transformers.utils.logging.enable_progress_bar()
-        self.model = loaded.eval()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kind, number = getattr(transformers, model.head), getattr(torch, dtype)
+            self.model = pretrained(kind, model.folder, number, attn_implementation=attention)
 
     def logits(self, ids: Sequence[Sequence[int]], offset: int = 0) -> NDArray[np.float64]:
         """(words, positions, outputs) of words of one length."""

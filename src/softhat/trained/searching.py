@@ -59,13 +59,6 @@ class Search:
     def __post_init__(self) -> None:
         self.decisions = Decisions(self.spec, self.model.outputs)
         self.random = np.random.default_rng(self.seed)
-        self.ids = np.array(self.spec.ids)
-        step = self.spec.step
-        self.after = [np.flatnonzero(row >= 0) for row in step]
-        self.going = [
-            np.array([k for k in row if len(self.after[step[q, k]])], np.int64)
-            for q, row in enumerate(self.after)
-        ]
 
     def margins(self, words: Sequence[Sequence[int]], most: int | None = None) -> list[Array]:
         """The margin after each prefix of each word, ∞ where nothing is asked."""
@@ -81,12 +74,7 @@ class Search:
 
     def _margins(self, words: Sequence[Sequence[int]], most: int) -> list[Array]:
         longest = max(len(word) for word in words)
-        ids = np.full((len(words), longest + 1), self.spec.bos, np.int64)
-        states = np.full((len(words), longest + 1), self.spec.start, np.int64)
-        for at, word in enumerate(words):
-            ids[at, 1 : len(word) + 1] = self.ids[list(word)]
-            run = self.spec.run(word)
-            states[at, : len(run)] = run
+        ids, states = self.spec.batch(words, longest)
         with np.errstate(all="ignore"):
             logits = forward(self.model, ids, self.offset)
         margins = self.decisions.margins(logits, states)
@@ -108,9 +96,8 @@ class Search:
         that end are taken at the last step only."""
         word: list[int] = []
         for left in range(length, 0, -1):
-            choices = (
-                self.going[state] if left > 1 and len(self.going[state]) else self.after[state]
-            )
+            choices = self.spec.continuing[state] if left > 1 else self.spec.following[state]
+            choices = choices if len(choices) else self.spec.following[state]
             if not len(choices):
                 break
             if last is None or last not in choices or self.random.random() >= sticking:

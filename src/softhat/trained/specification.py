@@ -8,11 +8,11 @@ which token has the largest ("argmax").
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,19 @@ class Specification:
             return np.ones(self.states, bool)
         return np.array([bool(answer) for answer in self.allowed])
 
+    @cached_property
+    def following(self) -> list[NDArray[np.int64]]:
+        """By state, the symbols by which the machine goes on."""
+        return [np.flatnonzero(row >= 0) for row in self.step]
+
+    @cached_property
+    def continuing(self) -> list[NDArray[np.int64]]:
+        """Of these, the symbols after which it goes on once more."""
+        return [
+            np.array([k for k in row if len(self.following[self.step[q, k]])], np.int64)
+            for q, row in enumerate(self.following)
+        ]
+
     def length(self, state: int, read: int, domain: str) -> int:
         """The length of the shortest word that shows a decision made after `read` symbols."""
         return read + (int(self.need[state]) if domain == "completable" else 0)
@@ -95,6 +108,20 @@ class Specification:
                 break
             states.append(state)
         return states
+
+    def batch(
+        self, words: Sequence[Sequence[int]], length: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(words, length + 1): token ids and states after each prefix, `bos` and the start beyond a
+        word's end."""
+        ids = np.full((len(words), length + 1), self.bos, np.int64)
+        states = np.full((len(words), length + 1), self.start, np.int64)
+        numbers = np.array(self.ids)
+        for at, word in enumerate(words):
+            ids[at, 1 : len(word) + 1] = numbers[list(word)]
+            run = self.run(word)
+            states[at, : len(run)] = run
+        return ids, states
 
     def completion(self, state: int) -> list[int]:
         """Symbol numbers of a shortest way to the end of a word."""
@@ -157,11 +184,6 @@ class Specification:
         return tuple(self.symbols[k] for k in word)
 
     def to_json(self) -> dict[str, Any]:
-        named = {number: name for name, number in self.labels} or {
-            number: name for name, number in zip(self.symbols, self.ids, strict=True)
-        }
-        if self.eos is not None and not self.labels:
-            named[self.eos] = EOS
         document: dict[str, Any] = {
             "symbols": dict(zip(self.symbols, self.ids, strict=True)),
             "bos": self.bos,
@@ -177,10 +199,43 @@ class Specification:
             for q, name in enumerate(self.names)
         }
         document["allowed"] = {
-            name: [named[token] for token in sorted(self.allowed[q])]
+            name: [self.name_of(token) for token in sorted(self.allowed[q])]
             for q, name in enumerate(self.names)
         }
         return document
+
+
+State = TypeVar("State", bound=Hashable)
+
+
+def explored(
+    start: State,
+    after: Callable[[State], Iterable[State | None]],
+    symbols: int,
+    depth: float,
+    most: int,
+    what: str,
+) -> tuple[list[State], list[list[int]]]:
+    """The states that words of at most `depth` symbols lead to, in the order in which they are met,
+    and their transitions by number: -1 where `after`, a state for each symbol, has None, and where
+    nothing was explored any more. `what` is refused if it has more than `most` states."""
+    place = {start: 0}
+    steps: list[list[int]] = []
+    layer = [start]
+    while layer and depth > 0:
+        fresh: list[State] = []
+        for state in layer:
+            row = []
+            for to in after(state):
+                if to is not None and to not in place:
+                    place[to] = len(place)
+                    fresh.append(to)
+                row.append(-1 if to is None else place[to])
+            steps.append(row)
+        if len(place) > most:
+            raise SofthatError(f"{what} has more than {most:,} states")
+        layer, depth = fresh, depth - 1
+    return list(place), steps + [[-1] * symbols for _ in layer]
 
 
 def read_specification(document: Any) -> Specification:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files.writing import check_folder_writable, json_bytes, write_folder
+from softhat.io.pretrained import silent_transformers
 from softhat.trained.decisions import Decisions
 from softhat.trained.specification import Specification, read_specification
 
@@ -131,39 +131,28 @@ class _Words:
 
     def __init__(self, spec: Specification, length: int, random: np.random.Generator) -> None:
         self.spec, self.length, self.random = spec, length, random
-        self.ids = np.array(spec.ids)
-        self.after = [np.flatnonzero(row >= 0) for row in spec.step]
-        self.going = [
-            np.array([k for k in row if len(self.after[spec.step[q, k]])], np.int64)
-            for q, row in enumerate(self.after)
-        ]
 
     def batch(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Token ids, states, and where something is asked: (count, length + 1)."""
         spec = self.spec
-        ids = np.full((count, self.length + 1), spec.bos, np.int64)
-        states = np.full((count, self.length + 1), spec.start, np.int64)
-        real = np.zeros((count, self.length + 1), bool)
-        for row in range(count):
-            word = self._word()
-            ids[row, 1 : len(word) + 1] = self.ids[word]
-            states[row, : len(word) + 1] = spec.run(word)
-            real[row, : len(word) + 1] = True
+        words = [self._word() for _ in range(count)]
+        ids, states = spec.batch(words, self.length)
+        real = np.arange(self.length + 1)[None] <= np.array([len(word) for word in words])[:, None]
         lengths = np.arange(self.length + 1)[None] + spec.need[states]
         return ids, states, real & spec.decided[states] & (lengths <= self.length)
 
     def _word(self) -> list[int]:
         random, state, last = self.random, self.spec.start, -1
         sticking = random.choice(STICKING)
-        ends = not all(len(row) for row in self.after)  # answers come at the ends of words
+        ends = not all(len(row) for row in self.spec.following)  # answers come at the ends of words
         length = int(random.integers(1, self.length + 1)) if ends else self.length
         word: list[int] = []
         while len(word) < length:
             final = len(word) == length - 1
-            choices = self.after[state]
+            choices = self.spec.following[state]
             if ends:
-                stops = np.setdiff1d(choices, self.going[state])
-                choices = stops if final and len(stops) else self.going[state]
+                stops = np.setdiff1d(choices, self.spec.continuing[state])
+                choices = stops if final and len(stops) else self.spec.continuing[state]
             if not len(choices):
                 break
             if last not in choices or random.random() >= sticking:
@@ -229,24 +218,10 @@ def _measured(torch: Any, model: Any, words: _Words) -> tuple[int, int, float]:
     return int((margins <= 0).sum()), int(asked.sum()), float(margins.min())
 
 
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """`save_pretrained` would draw a progress bar for one file."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
-
-
 def _files(model: Any, spec: Specification) -> dict[str, bytes]:
     """What `save_pretrained` writes, and the specification."""
     with tempfile.TemporaryDirectory() as place:
-        with _without_bars():
+        with silent_transformers():
             model.save_pretrained(place, safe_serialization=True)
         names = ("config.json", "model.safetensors")
         files = {name: (Path(place) / name).read_bytes() for name in names}

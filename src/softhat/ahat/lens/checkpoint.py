@@ -18,7 +18,7 @@ import numpy.typing as npt
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files.names import as_path
 from softhat.io.files.reading import check_folder
-from softhat.io.silence import silent_transformers
+from softhat.io.pretrained import silent_transformers
 
 Floats = npt.NDArray[np.float64]
 MASKED = -1e30  # scores below stand for "may not look"

@@ -6,8 +6,8 @@ After `import softhat.export.huggingface` the Auto classes load what `to_hugging
 from __future__ import annotations
 
 from softhat.export.huggingface.to_huggingface import to_huggingface
-from softhat.export.pretrained import import_transformers
 from softhat.export.torch import import_torch
+from softhat.io.pretrained import import_transformers
 
 import_torch()
 transformers = import_transformers()

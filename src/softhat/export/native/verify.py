@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from softhat.ahat.simulation.simulation import Simulation
 from softhat.ahat.simulation.verify import verify_simulation
-from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.tokenizer import check_tokenizer
 from softhat.export.torch import import_torch
 from softhat.io.errors import SofthatError, extra
 from softhat.io.files.reading import check_folder
+from softhat.io.pretrained import import_transformers, pretrained, said_by
 from softhat.models.model import Model
 from softhat.models.value_model import ValueModel
 from softhat.models.verification.values import verify_values

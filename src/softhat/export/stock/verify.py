@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.ahat.words import all_words
-from softhat.export.pretrained import import_transformers, pretrained, said_by
 from softhat.export.reading import Export
 from softhat.export.stock.config import class_of
 from softhat.export.tokenizer import check_tokenizer
 from softhat.export.torch import import_torch, torch_dtype
 from softhat.io.errors import SofthatError
 from softhat.io.files.reading import check_folder
+from softhat.io.pretrained import import_transformers, pretrained, said_by
 from softhat.logic.sources import Source
 from softhat.models.verification.report import Counterexample, Verification
 from softhat.proof.stock.automata import Claimed, formulas_alone

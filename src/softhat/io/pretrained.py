@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from softhat.io.errors import extra
-from softhat.io.silence import silent_transformers
 
 
 def import_transformers() -> Any:
     with extra("transformers", "hf"):
         import transformers
     return transformers
+
+
+@contextmanager
+def silent_transformers() -> Iterator[None]:
+    """Inside, transformers says nothing, and draws no bars; afterwards as before."""
+    with extra("transformers", "hf"):
+        from transformers.utils import logging
+    had_bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if had_bars:
+            logging.enable_progress_bar()
 
 
 def pretrained(kind: Any, folder: Path, dtype: Any, **options: Any) -> Any:
