@@ -55,7 +55,7 @@ def minimal(dfa: DFA) -> DFA:
     Moore's refinement: states stay together while they agree on acceptance and on the classes
     that every symbol leads to.
     """
-    order = _reached(dfa.start, dfa.step)
+    order = reached(dfa.start, dfa.step.__getitem__)
     place = {state: k for k, state in enumerate(order)}
     step = np.array([[place[to] for to in dfa.step[state]] for state in order], dtype=np.int64)
     classes = np.array([state in dfa.accepting for state in order], dtype=np.int64)
@@ -79,7 +79,7 @@ def minimal(dfa: DFA) -> DFA:
 
 def renumbered(dfa: DFA) -> DFA:
     """The reachable part, states in the order of a breadth-first search."""
-    order = _reached(dfa.start, dfa.step)
+    order = reached(dfa.start, dfa.step.__getitem__)
     place = {state: k for k, state in enumerate(order)}
     return DFA(
         dfa.alphabet,
@@ -124,6 +124,17 @@ def intersection(left: DFA, right: DFA) -> DFA:
 
 
 State = TypeVar("State", bound=Hashable)
+
+
+def reached(start: State, follow: Callable[[State], Iterable[State]]) -> list[State]:
+    """All states that can be reached, in the order of a breadth-first search."""
+    known, queue = {start}, [start]
+    for state in queue:
+        for to in follow(state):
+            if to not in known:
+                known.add(to)
+                queue.append(to)
+    return queue
 
 
 def explored(
@@ -241,14 +252,3 @@ def _states(description: Mapping[str, Any], edges: Mapping[str, Mapping[str, Any
         if state not in states:
             raise SofthatError(f"the state {state!r} is not among the states")
     return states
-
-
-def _reached(start: int, step: Sequence[Sequence[int]]) -> list[int]:
-    order = {start: None}
-    queue = [start]
-    for state in queue:
-        for to in step[state]:
-            if to not in order:
-                order[to] = None
-                queue.append(to)
-    return queue

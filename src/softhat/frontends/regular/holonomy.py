@@ -18,8 +18,10 @@ Maler and Pnueli).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from softhat.frontends.regular.dfa import reached
 from softhat.frontends.regular.machine import StateMachine, Total
 
 MOST_SETS = 3_000
@@ -171,13 +173,13 @@ def _first_path_zero(frame: Skeleton) -> None:
 def _same_labels(frame: Skeleton, start: int) -> list[int]:
     """The sets that are above and below `start`: they share its labels."""
     size, height = start.bit_count(), frame.height[start]
-    reached, queue = {start}, [start]
-    for now in queue:
+
+    def alike(now: int) -> Iterator[int]:
         for to in frame.images[now]:
-            if to not in reached and to.bit_count() == size and frame.height[to] == height:
-                reached.add(to)
-                queue.append(to)
-    return queue
+            if to.bit_count() == size and frame.height[to] == height:
+                yield to
+
+    return reached(start, alike)
 
 
 def _end(frame: Skeleton, path: Path) -> int:

@@ -28,13 +28,14 @@ needs depth 2 at least, whatever the size of its alphabet.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.frontends.regular.dfa import DFA, complement, minimal
+from softhat.frontends.regular.dfa import DFA, complement, minimal, reached
 
 MOST_ELEMENTS = 500
 """Of a monoid that is tried: equations of two elements take its square, Knast's more."""
@@ -328,26 +329,17 @@ def _is_polynomial(monoid: _Monoid, below: NDArray[np.bool_]) -> bool | None:
 
 def _generated(monoid: _Monoid, letters: list[int]) -> Elements:
     """The actions of words over these letters."""
-    reached = [0]
-    known = {0}
-    for now in reached:
-        for to in monoid.table[now, letters].tolist():
-            if to not in known:
-                known.add(to)
-                reached.append(to)
-    return np.array(reached)
+    return np.array(reached(0, lambda now: monoid.table[now, letters].tolist()))
 
 
 def _with_all(monoid: _Monoid, letters: list[int]) -> list[int]:
     """The idempotents that are actions of words with all of these letters and no others."""
-    start = (0, 0)
-    reached, known = [start], {start}
-    for element, seen in reached:
+
+    def longer(word: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        """A word is its action and which of the letters it has."""
         for k, letter in enumerate(letters):
-            after = (int(monoid.table[element, letter]), seen | 1 << k)
-            if after not in known:
-                known.add(after)
-                reached.append(after)
+            yield int(monoid.table[word[0], letter]), word[1] | 1 << k
+
     whole = (1 << len(letters)) - 1
-    chosen = {element for element, seen in reached if seen == whole}
+    chosen = {element for element, seen in reached((0, 0), longer) if seen == whole}
     return [int(e) for e in monoid.idempotents if int(e) in chosen]

@@ -10,11 +10,11 @@ A word acts on the states as one byte string, so composing actions is `bytes.tra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from softhat.frontends.regular.dfa import DFA, live_states
+from softhat.frontends.regular.dfa import DFA, State, live_states, reached
 from softhat.io.errors import SofthatError
 
 MOST_LIVE = 254
@@ -120,7 +120,7 @@ def _settles(action: bytes, rest: bytes, steps: int) -> bool:
 
 def _counter(dfa: DFA, live: list[int], loop: tuple[int, ...], action: list[int | None]) -> Counter:
     """The counter of a loop: of the states on its cycles the one with the shortest words."""
-    prefixes = _words_from(dfa, dfa.start)
+    prefixes = dict(_words_to(dfa.start, dfa.step.__getitem__))
     best: Counter | None = None
     for at in range(len(live)):
         cycle = [at]
@@ -141,29 +141,30 @@ def _length(counter: Counter) -> tuple[int, int]:
     return (len(counter.prefix) + len(counter.suffix), counter.period)
 
 
-def _words_from(dfa: DFA, start: int) -> dict[int, tuple[int, ...]]:
-    words: dict[int, tuple[int, ...]] = {start: ()}
+def _words_to(
+    start: State, follow: Callable[[State], Iterable[State | None]]
+) -> Iterator[tuple[State, tuple[int, ...]]]:
+    """The states that can be reached, each with the first of the shortest words that lead there;
+    `follow` says where each symbol leads from a state, None for nowhere."""
+    words: dict[State, tuple[int, ...]] = {start: ()}
     queue = [start]
-    for state in queue:
-        for k, to in enumerate(dfa.step[state]):
-            if to not in words:
-                words[to] = (*words[state], k)
+    for now in queue:
+        yield now, words[now]
+        for k, to in enumerate(follow(now)):
+            if to is not None and to not in words:
+                words[to] = (*words[now], k)
                 queue.append(to)
-    return words
 
 
 def telling_apart(dfa: DFA, left: int, right: int) -> tuple[int, ...]:
     """The shortest word that one of two different states of a minimal DFA accepts."""
-    words: dict[tuple[int, int], tuple[int, ...]] = {(left, right): ()}
-    queue = [(left, right)]
-    for p, q in queue:
+
+    def follow(pair: tuple[int, int]) -> Iterable[tuple[int, int]]:
+        return zip(dfa.step[pair[0]], dfa.step[pair[1]], strict=True)
+
+    for (p, q), word in _words_to((left, right), follow):
         if (p in dfa.accepting) != (q in dfa.accepting):
-            return words[p, q]
-        for k in range(len(dfa.alphabet)):
-            to = (dfa.step[p][k], dfa.step[q][k])
-            if to not in words:
-                words[to] = (*words[p, q], k)
-                queue.append(to)
+            return word
     raise AssertionError("equivalent states in a minimal automaton")
 
 
@@ -195,23 +196,18 @@ def _rotation(dfa: DFA, live: list[int]) -> Counter | None:
 def _path(
     dfa: DFA, alive: set[int], start: tuple[int, ...], goal: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    words: dict[tuple[int, ...], tuple[int, ...]] = {start: ()}
-    queue = [start]
-    for now in queue:
-        for k in range(len(dfa.alphabet)):
-            to = tuple(dfa.step[state][k] for state in now)
-            if to in words or len(set(to)) < len(to) or not alive.issuperset(to):
-                continue
-            words[to] = (*words[now], k)
-            if to == goal:
-                return words[to]
-            queue.append(to)
-    return None
+    """The shortest word that takes each state of `start` to that of `goal`."""
+
+    def follow(now: tuple[int, ...]) -> Iterator[tuple[int, ...] | None]:
+        for to in zip(*(dfa.step[state] for state in now), strict=True):
+            yield to if len(set(to)) == len(to) and alive.issuperset(to) else None
+
+    return next((word for states, word in _words_to(start, follow) if states == goal), None)
 
 
 def _components(dfa: DFA, live: list[int]) -> list[set[int]]:
     """The strongly connected parts of the live states (small automata: by reachability)."""
-    reach = {state: set(_words_from(dfa, state)) for state in live}
+    reach = {state: set(reached(state, dfa.step.__getitem__)) for state in live}
     parts: list[set[int]] = []
     for state in live:
         if not any(state in part for part in parts):

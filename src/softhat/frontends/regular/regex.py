@@ -57,7 +57,7 @@ def read_regex(text: str, alphabet: str | Iterable[str] | None = None) -> DFA:
     pieces = _Pieces(symbols or ("a",), text)
     try:
         # The tree is built up by the transformer: what comes is its value.
-        piece = cast("_Piece", _lark(_Build(pieces)).parse(text))
+        piece = cast("_Piece", _lark(pieces).parse(text))
     except UnexpectedInput as error:
         fault = _explain(text, error)
     else:
@@ -73,11 +73,11 @@ def _tokens(text: str) -> list[Token]:
     else:
         for token, after in pairwise(tokens):
             if token.type == "LPAR" and after.type == "QMARK":
-                raise FormulaError(
+                raise _fault(
+                    token,
+                    text,
                     "(?…) looks around or sets an option, which no automaton does: write (…) or "
                     "(?:…)",
-                    token.start_pos or 0,
-                    text,
                 )
             _check_one_reading(text, token, after)
         return tokens
@@ -91,11 +91,11 @@ def _check_one_reading(text: str, token: Token, after: Token) -> None:
     is_lazy = after.type == "QMARK" and (token.type == "PLUS" or is_bound)
     is_possessive = after.type == "PLUS" and token.type in ("STAR", "PLUS", "QMARK", "REPEAT")
     if is_lazy or is_possessive:
-        raise FormulaError(
+        raise _fault(
+            token,
+            text,
             f"{token}{after} can be read in two ways: write (x{token}){after}, or x{token} alone "
             f"where {after} makes it {'lazy' if is_lazy else 'possessive'}",
-            token.start_pos or 0,
-            text,
         )
 
 
@@ -108,20 +108,16 @@ def _check_anchors(text: str, tokens: list[Token]) -> None:
     if outside:
         raise _anchor_fault(text, outside[0])
     if len(anchors) != 2:
-        raise FormulaError(
-            "words are matched whole: write both ^ and $, with .* where anything may stand",
-            anchors[0].start_pos or 0,
+        raise _fault(
+            anchors[0],
             text,
+            "words are matched whole: write both ^ and $, with .* where anything may stand",
         )
     depth = 0
     for token in tokens:
         depth += (token.type in ("LPAR", "GROUP")) - (token.type == "RPAR")
         if token.type == "VBAR" and depth == 0:
-            raise FormulaError(
-                "^ and $ would belong to one side of | each: write ^(…|…)$",
-                token.start_pos or 0,
-                text,
-            )
+            raise _fault(token, text, "^ and $ would belong to one side of | each: write ^(…|…)$")
 
 
 def _check_spaces(text: str, tokens: list[Token], known: tuple[str, ...]) -> None:
@@ -141,11 +137,11 @@ def _check_spaces(text: str, tokens: list[Token], known: tuple[str, ...]) -> Non
 
 def _anchor_fault(text: str, token: Token) -> FormulaError:
     where = "beginning" if token.type == "BEGIN" else "end"
-    return FormulaError(
+    return _fault(
+        token,
+        text,
         f"{token} stands at the {where} of the whole expression only, and words are matched whole; "
         f"the symbol {token} is written \\{token}",
-        token.start_pos or 0,
-        text,
     )
 
 
@@ -158,10 +154,10 @@ def _symbols(text: str, tokens: list[Token], known: tuple[str, ...] | None) -> s
         elif token.type == "SYMBOL":
             name = _name(token, text)
             if known is not None and name not in known:
-                raise FormulaError(
-                    f"{name} is not in the alphabet: expected one of {' '.join(known[:20])}",
-                    token.start_pos or 0,
+                raise _fault(
+                    token,
                     text,
+                    f"{name} is not in the alphabet: expected one of {' '.join(known[:20])}",
                 )
             named.add(name)
     return named
@@ -210,6 +206,10 @@ def _explain(text: str, error: UnexpectedInput) -> FormulaError:
     return FormulaError(why, at, text)
 
 
+def _fault(token: Token, text: str, message: str) -> FormulaError:
+    return FormulaError(message, token.start_pos or 0, text)
+
+
 class _Piece(NamedTuple):
     """A part of the automaton, entered at `start` and left at `end`."""
 
@@ -229,17 +229,20 @@ def _lark(transformer: Any) -> Lark:
     return Lark(grammar, start="expression", parser="lalr", lexer="basic", transformer=transformer)
 
 
-class _Pieces:
-    """The automaton being joined: states are numbers, with empty moves and moves by a symbol."""
+@v_args(inline=True)
+class _Pieces(Transformer[Token, _Piece]):
+    """The automaton being joined: states are numbers, with empty moves and moves by a symbol. Each
+    alias of the grammar is a step."""
 
     def __init__(self, alphabet: tuple[str, ...], text: str) -> None:
+        super().__init__()
         self.alphabet = alphabet
         self.place = {symbol: k for k, symbol in enumerate(alphabet)}
         self.text = text
         self.empty_moves: list[list[int]] = []
         self.moves: list[dict[int, list[int]]] = []
 
-    def new(self) -> int:
+    def _new(self) -> int:
         if len(self.moves) >= MOST_PIECES:
             raise SofthatError(
                 f"the expression is too long: its automaton has over {MOST_PIECES:,} states"
@@ -248,24 +251,38 @@ class _Pieces:
         self.moves.append({})
         return len(self.moves) - 1
 
-    def piece(self) -> _Piece:
-        return _Piece(self.new(), self.new())
+    def _piece(self) -> _Piece:
+        return _Piece(self._new(), self._new())
 
     def symbol(self, token: Token) -> _Piece:
-        return self.one_of([self.place[_name(token, self.text)]])
+        return self._reading([self.place[_name(token, self.text)]])
 
-    def one_of(self, symbols: Iterable[int]) -> _Piece:
-        piece = self.piece()
+    def one_of(self, token: Token) -> _Piece:
+        place = ClassPlace(str(token), token.start_pos or 0, self.text)
+        return self._reading(self.place[name] for name in members(place, self.alphabet))
+
+    def any(self) -> _Piece:
+        return self._reading(range(len(self.alphabet)))
+
+    def _reading(self, symbols: Iterable[int]) -> _Piece:
+        """One of these symbols."""
+        piece = self._piece()
         self.moves[piece.start] = {k: [piece.end] for k in symbols}
         return piece
 
+    def group(self, _opening: Token, inner: _Piece) -> _Piece:
+        return inner
+
+    def anchored(self, _begin: Token, inner: _Piece, _end: Token) -> _Piece:
+        return inner
+
     def empty(self) -> _Piece:
-        piece = self.piece()
+        piece = self._piece()
         self.empty_moves[piece.start].append(piece.end)
         return piece
 
     def union(self, left: _Piece, right: _Piece) -> _Piece:
-        piece = self.piece()
+        piece = self._piece()
         self.empty_moves[piece.start] += [left.start, right.start]
         self.empty_moves[left.end].append(piece.end)
         self.empty_moves[right.end].append(piece.end)
@@ -276,56 +293,78 @@ class _Pieces:
         return _Piece(left.start, right.end)
 
     def plus(self, inner: _Piece) -> _Piece:
-        piece = self.piece()
+        piece = self._piece()
         self.empty_moves[piece.start].append(inner.start)
         self.empty_moves[inner.end] += [inner.start, piece.end]
         return piece
 
     def option(self, inner: _Piece) -> _Piece:
-        piece = self.piece()
+        piece = self._piece()
         self.empty_moves[piece.start] += [inner.start, piece.end]
         self.empty_moves[inner.end].append(piece.end)
         return piece
 
-    def repeat(self, inner: _Piece, least: int, most: int | None) -> _Piece:
+    def star(self, inner: _Piece) -> _Piece:
+        return self.option(self.plus(inner))
+
+    def repeat(self, inner: _Piece, token: Token) -> _Piece:
+        least, comma, most = token[1:-1].partition(",")
+        first = self._number(least or "0", token)
+        last = first if not comma else None if not most else self._number(most, token)
+        if last is not None and last < first:
+            raise _fault(
+                token, self.text, f"{token} asks for at least {first} and at most {last} times"
+            )
+        return self._repeated(inner, first, last)
+
+    def _number(self, digits: str, token: Token) -> int:
+        if len(digits) > 6 or int(digits) > MOST_PIECES:
+            raise _fault(
+                token,
+                self.text,
+                f"{token} repeats more often than an automaton of {MOST_PIECES:,} states can count",
+            )
+        return int(digits)
+
+    def _repeated(self, inner: _Piece, least: int, most: int | None) -> _Piece:
         """`least` to `most` times, or any number from `least` up. Each time is a copy."""
         whole = self.empty()
         for _ in range(least):
-            whole = self.concatenation(whole, self.copy(inner))
+            whole = self.concatenation(whole, self._copy(inner))
         if most is None:
-            return self.concatenation(whole, self.option(self.plus(self.copy(inner))))
+            return self.concatenation(whole, self.option(self.plus(self._copy(inner))))
         rest = self.empty()
         for _ in range(most - least):
-            rest = self.option(self.concatenation(self.copy(inner), rest))
+            rest = self.option(self.concatenation(self._copy(inner), rest))
         return self.concatenation(whole, rest)
 
-    def copy(self, piece: _Piece) -> _Piece:
+    def _copy(self, piece: _Piece) -> _Piece:
         """Another piece of the same language. Pieces have no moves out of them but at the end."""
-        of = {piece.start: self.new()}
+        of = {piece.start: self._new()}
         queue = [piece.start]
         for state in queue:
             onward = [to for ends in self.moves[state].values() for to in ends]
             for to in (*onward, *self.empty_moves[state]):
                 if to not in of:
-                    of[to] = self.new()
+                    of[to] = self._new()
                     queue.append(to)
         for state in queue:
             self.empty_moves[of[state]] = [of[to] for to in self.empty_moves[state]]
             self.moves[of[state]] = {
                 k: [of[to] for to in ends] for k, ends in self.moves[state].items()
             }
-        end = of[piece.end] if piece.end in of else self.new()  # else the language is empty
+        end = of[piece.end] if piece.end in of else self._new()  # else the language is empty
         return _Piece(of[piece.start], end)
 
     def complement(self, inner: _Piece) -> _Piece:
-        return self.embedded(complement(self.determined(inner)))
+        return self._embedded(complement(self.determined(inner)))
 
     def intersection(self, left: _Piece, right: _Piece) -> _Piece:
-        return self.embedded(intersection(self.determined(left), self.determined(right)))
+        return self._embedded(intersection(self.determined(left), self.determined(right)))
 
-    def embedded(self, dfa: DFA) -> _Piece:
-        piece = self.piece()
-        states = [self.new() for _ in dfa.step]
+    def _embedded(self, dfa: DFA) -> _Piece:
+        piece = self._piece()
+        states = [self._new() for _ in dfa.step]
         self.empty_moves[piece.start].append(states[dfa.start])
         for state, row in zip(states, dfa.step, strict=True):
             self.moves[state] = {k: [states[to]] for k, to in enumerate(row)}
@@ -364,16 +403,6 @@ class _Pieces:
         return minimal(DFA(self.alphabet, 0, accepting, step))
 
 
-def _number(digits: str, pieces: _Pieces, token: Token) -> int:
-    if len(digits) > 6 or int(digits) > MOST_PIECES:
-        raise FormulaError(
-            f"{token} repeats more often than an automaton of {MOST_PIECES:,} states can count",
-            token.start_pos or 0,
-            pieces.text,
-        )
-    return int(digits)
-
-
 def _bits(number: int) -> list[int]:
     places = []
     while number:
@@ -381,65 +410,3 @@ def _bits(number: int) -> list[int]:
         places.append(low.bit_length() - 1)
         number ^= low
     return places
-
-
-@v_args(inline=True)
-class _Build(Transformer[Token, _Piece]):
-    """One step for each alias of the grammar."""
-
-    def __init__(self, pieces: _Pieces) -> None:
-        super().__init__()
-        self.pieces = pieces
-
-    def symbol(self, token: Token) -> _Piece:
-        return self.pieces.symbol(token)
-
-    def one_of(self, token: Token) -> _Piece:
-        pieces = self.pieces
-        place = ClassPlace(str(token), token.start_pos or 0, pieces.text)
-        return pieces.one_of([pieces.place[name] for name in members(place, pieces.alphabet)])
-
-    def group(self, _opening: Token, inner: _Piece) -> _Piece:
-        return inner
-
-    def anchored(self, _begin: Token, inner: _Piece, _end: Token) -> _Piece:
-        return inner
-
-    def repeat(self, inner: _Piece, token: Token) -> _Piece:
-        least, comma, most = token[1:-1].partition(",")
-        first = _number(least or "0", self.pieces, token)
-        last = first if not comma else None if not most else _number(most, self.pieces, token)
-        if last is not None and last < first:
-            raise FormulaError(
-                f"{token} asks for at least {first} and at most {last} times",
-                token.start_pos or 0,
-                self.pieces.text,
-            )
-        return self.pieces.repeat(inner, first, last)
-
-    def any(self) -> _Piece:
-        return self.pieces.one_of(range(len(self.pieces.alphabet)))
-
-    def empty(self) -> _Piece:
-        return self.pieces.empty()
-
-    def union(self, left: _Piece, right: _Piece) -> _Piece:
-        return self.pieces.union(left, right)
-
-    def concatenation(self, left: _Piece, right: _Piece) -> _Piece:
-        return self.pieces.concatenation(left, right)
-
-    def plus(self, inner: _Piece) -> _Piece:
-        return self.pieces.plus(inner)
-
-    def option(self, inner: _Piece) -> _Piece:
-        return self.pieces.option(inner)
-
-    def star(self, inner: _Piece) -> _Piece:
-        return self.pieces.option(self.pieces.plus(inner))
-
-    def complement(self, inner: _Piece) -> _Piece:
-        return self.pieces.complement(inner)
-
-    def intersection(self, left: _Piece, right: _Piece) -> _Piece:
-        return self.pieces.intersection(left, right)
