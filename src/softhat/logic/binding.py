@@ -8,7 +8,7 @@ from typing import Any
 from softhat.io.errors import SofthatError
 from softhat.logic.predicates import predicates_of
 from softhat.logic.syntax.nodes import At, Formula, Node
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import contains, rebuild, rewritten
 from softhat.numbers.definitions import define, tabulated
 from softhat.numbers.predicates import Predicate, Unbound, unknown
 
@@ -25,9 +25,7 @@ def bind(formula: Formula, predicates: Mapping[str, Any]) -> Formula:
                 return At(known[name])
         return rebuild(node, below)
 
-    result = fold(formula, step)
-    assert isinstance(result, Formula)
-    return result
+    return rewritten(formula, step)
 
 
 def bound(
@@ -42,7 +40,7 @@ def bound(
 
 def with_tables(formula: Formula, length: int) -> Formula:
     """The formula with functions as tables for words of at most `length` symbols: storable."""
-    if At not in {type(node) for node, _ in distinct(formula)[0]}:
+    if not contains(formula, At):
         return formula
     tables: dict[Predicate, At] = {}
 
@@ -56,9 +54,7 @@ def with_tables(formula: Formula, length: int) -> Formula:
                 return tables[predicate]
         return rebuild(node, below)
 
-    stored = fold(formula, step)
-    assert isinstance(stored, Formula)
-    return stored
+    return rewritten(formula, step)
 
 
 def predicates_file(*formulas: Formula) -> dict[str, bytes]:

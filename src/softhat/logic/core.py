@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple, cast
 
+from softhat.logic.connectives import negation
 from softhat.logic.linear import LinearForm, difference, linear, to_comparison
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node, Not
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import distinct, rebuild, rewritten
 from softhat.logic.windows import defined
 
 __all__ = ["LinearForm", "linear", "to_core"]
@@ -21,9 +22,7 @@ __all__ = ["LinearForm", "linear", "to_core"]
 
 def to_core(formula: Formula) -> Formula:
     """The same formula in core operators, each other operator by its definition or its dual."""
-    result = fold(formula, _core)
-    assert isinstance(result, Formula)
-    return result
+    return rewritten(formula, _core)
 
 
 class Name(NamedTuple):
@@ -132,14 +131,3 @@ def _core_comparison(comparison: Comparison) -> Formula:
 
 def _at_least_zero(form: LinearForm) -> Formula:
     return to_comparison(form) if form.terms else nodes.Constant(form.constant >= 0)
-
-
-def negation(formula: Formula) -> Formula:
-    """`!f`, without a double negation."""
-    match formula:
-        case Not(operand):
-            return operand
-        case nodes.Constant(value):
-            return nodes.Constant(not value)
-        case _:
-            return Not(formula)

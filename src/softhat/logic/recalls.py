@@ -12,7 +12,7 @@ from itertools import product
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Node, Not, Or, Recall, Since
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import contains, rebuild, rewritten
 
 MOST_DIGITS = 10
 """1,024 parts."""
@@ -20,16 +20,14 @@ MOST_DIGITS = 10
 
 def without_recalls(formula: Formula) -> Formula:
     """The same formula, every recall by its definition."""
-    if not any(isinstance(node, Recall) for node, _ in distinct(formula)[0]):
+    if not contains(formula, Recall):
         return formula
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         now = rebuild(node, below)
         return expanded(now) if isinstance(now, Recall) else now
 
-    rewritten = fold(formula, step)
-    assert isinstance(rewritten, Formula)
-    return rewritten
+    return rewritten(formula, step)
 
 
 def expanded(recall: Recall) -> Formula:

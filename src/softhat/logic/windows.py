@@ -19,8 +19,9 @@ from collections.abc import Iterable
 from typing import cast
 
 from softhat.io.errors import SofthatError
+from softhat.logic.connectives import all_of, any_of, negation
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Node
+from softhat.logic.syntax.nodes import TRUE, Formula, Node
 from softhat.logic.syntax.walk import fold_all, rebuild
 
 EIGHT = 8
@@ -50,11 +51,11 @@ def defined(node: nodes.Window, below: tuple[Node, ...]) -> Formula:
         case nodes.OnceWithin(), (Formula() as f,):
             return _window(TRUE, f, node, _Past)
         case nodes.HistoricallyWithin(), (Formula() as f,):
-            return _not(_window(TRUE, _not(f), node, _Past))
+            return negation(_window(TRUE, negation(f), node, _Past))
         case nodes.EventuallyWithin(), (Formula() as f,):
             return _window(TRUE, f, node, _Future)
         case nodes.AlwaysWithin(), (Formula() as f,):
-            return _not(_window(TRUE, _not(f), node, _Future))
+            return negation(_window(TRUE, negation(f), node, _Future))
         case nodes.SinceWithin(), (Formula() as f, Formula() as g):
             return _window(f, g, node, _Past)
         case nodes.UntilWithin(), (Formula() as f, Formula() as g):
@@ -84,32 +85,17 @@ def _some(f: Formula, g: Formula, low: int, width: int, step: _Step) -> Formula:
 
 def _joined(f: Formula, seen: Formula, starts: Iterable[int], step: _Step) -> Formula:
     """`seen` from one of the `starts`, and `f` at every position on the way there."""
-    some: Formula = FALSE
-    for start in starts:
-        some = _or(some, _and(_every(f, start, step), _moved(seen, start, step)))
-    return some
+    return any_of(all_of([_every(f, start, step), _moved(seen, start, step)]) for start in starts)
 
 
 def _every(f: Formula, width: int, step: _Step) -> Formula:
     """`f` at every distance d < width where there is a position."""
     if width == 0 or f == TRUE:
         return TRUE
-    return _not(_some(TRUE, _not(f), 0, width, step))
+    return negation(_some(TRUE, negation(f), 0, width, step))
 
 
 def _moved(formula: Formula, distance: int, step: _Step) -> Formula:
     for _ in range(distance):
         formula = step(formula)
     return formula
-
-
-def _not(f: Formula) -> Formula:
-    return f.operand if isinstance(f, nodes.Not) else nodes.Not(f)
-
-
-def _and(f: Formula, g: Formula) -> Formula:
-    return g if f == TRUE else f if g == TRUE else nodes.And(f, g)
-
-
-def _or(f: Formula, g: Formula) -> Formula:
-    return g if f == FALSE else nodes.Or(f, g)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from softhat.logic.connectives import negation as plain_negation
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
 from softhat.program import heads
@@ -80,8 +81,6 @@ def meanings(program: Program) -> Meanings:
 def negation(formula: Formula) -> Formula:
     """`!f` without a double negation, and pushed into a comparison."""
     match formula:
-        case nodes.Not(operand):
-            return operand
         case nodes.Comparison(left, ">=", right):
             return nodes.Comparison(left, "<", right)
         case nodes.Comparison(left, "<", right):
@@ -90,9 +89,7 @@ def negation(formula: Formula) -> Formula:
             return nodes.Historically(negation(operand))
         case nodes.Eventually(operand):
             return nodes.Always(negation(operand))
-        case nodes.Constant(value):
-            return FALSE if value else TRUE
-    return nodes.Not(formula)
+    return plain_negation(formula)
 
 
 class _MeaningReading(SignalReading):

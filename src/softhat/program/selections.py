@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
+from softhat.logic.connectives import all_of
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
+from softhat.logic.syntax.nodes import FALSE, Formula, Term
 from softhat.program.heads import Mask
 from softhat.program.inputs import PositionBit
 
@@ -45,7 +46,7 @@ def some(selection: Selection, value: Formula) -> Formula:
     for at, query in enumerate(selection.queries):
         key = nodes.any_of(selection.matched(at))
         if key != FALSE:
-            cases.append(_and(query, _seen(_and(key, value), selection.mask)))
+            cases.append(all_of([query, _seen(all_of([key, value]), selection.mask)]))
     return nodes.any_of(cases)
 
 
@@ -84,7 +85,7 @@ def digit(signal: PositionBit) -> Formula | None:
     a, c = signal.position, signal.constant
     residues = [r for r in range(period) if (a * r + c) % period >> signal.bit & 1]
     periodic = nodes.any_of(nodes.Mod(period, r) for r in residues)
-    return _and(a * nodes.position >= -c, periodic)
+    return all_of([a * nodes.position >= -c, periodic])
 
 
 def _cases(selection: Selection) -> list[tuple[Formula, Term]] | None:
@@ -144,7 +145,3 @@ def count_seen(formula: Formula, mask: Mask) -> Term:
             return nodes.CountFuture(nodes.Tomorrow(formula))
         case "none":
             return nodes.CountAll(formula)
-
-
-def _and(left: Formula, right: Formula) -> Formula:
-    return right if left == TRUE else left if right == TRUE else nodes.And(left, right)

@@ -72,4 +72,4 @@ def test_mistakes_in_python() -> None:
 def test_the_public_names() -> None:
     assert {"parse", "symbol", "count", "equivalent", "Formula"} <= set(dir(softhat))
     with pytest.raises(AttributeError):
-        softhat.nothing  # noqa: B018  # type: ignore[attr-defined]
+        softhat.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.programs import syntax
 from softhat.frontends.programs.parse import parse_program
 from softhat.frontends.programs.syntax import Expression, Variable
 from softhat.io.errors import FormulaError
+from softhat.logic.connectives import all_of, any_of, negation
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, FIRST, LAST, TRUE, Formula, Term
 from softhat.program.selections import count_seen
@@ -124,13 +124,13 @@ class _ProgramTranslation:
                 self.check_variable(node, where, at)
                 return nodes.Mod(modulus, remainder)
             case syntax.Negation(_, operand):
-                return negated(self.formula(operand, at, assumed))
+                return negation(self.formula(operand, at, assumed))
             case syntax.Operation(_, "&" | "|" | "xor" | "->" | "<->" as gate, left, right):
                 f, g = self.formula(left, at, assumed), self.formula(right, at, assumed)
                 return _gate(gate, f, g)
             case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c, t, e = (self.formula(x, at, assumed) for x in (condition, then, otherwise))
-                return any_of([all_of([c, t]), all_of([negated(c), e])])
+                return any_of([all_of([c, t]), all_of([negation(c), e])])
             case syntax.Operation(_, "<" | "<=" | "=" | "!=" | ">=" | ">" as relation, left, right):
                 return self.comparison(left, relation, right, at)
             case syntax.AttentionExpression():
@@ -210,12 +210,12 @@ class _ProgramTranslation:
                 for (g, t), (h, u) in product(self.cases(left, at), self.cases(right, at)):
                     first = nodes.Comparison(t, "<=" if kind == "min" else ">=", u)
                     guarded.append((all_of([g, h, first]), t))
-                    guarded.append((all_of([g, h, negated(first)]), u))
+                    guarded.append((all_of([g, h, negation(first)]), u))
                 return self.merged(guarded, node)
             case syntax.ChoiceExpression(_, condition, then, otherwise):
                 c = self.formula(condition, at, {})
                 yes = [(all_of([c, g]), t) for g, t in self.cases(then, at)]
-                no = [(all_of([negated(c), g]), t) for g, t in self.cases(otherwise, at)]
+                no = [(all_of([negation(c), g]), t) for g, t in self.cases(otherwise, at)]
                 return self.merged(yes + no, node)
             case syntax.CountOf(_, mask, body):
                 if at == "j":
@@ -240,7 +240,7 @@ class _ProgramTranslation:
         results = []
         for guard, (score, value) in self.split([node.score, node.value], node):
             attends, seen = _attend(node.side, node.mask, score, value)
-            results.append(all_of([guard, any_of([seen, all_of([default, negated(attends)])])]))
+            results.append(all_of([guard, any_of([seen, all_of([default, negation(attends)])])]))
         return any_of(results)
 
     def split(
@@ -267,9 +267,9 @@ class _ProgramTranslation:
         together: dict[tuple[Formula, ...], list[Formula]] = {}
         for here, truths in product(values, product((True, False), repeat=len(free))):
             assumed: dict[Formula, bool] = {**fixed, **dict(zip(free, truths, strict=True))}
-            parts = [atom if assumed[atom] else negated(atom) for atom in free]
+            parts = [atom if assumed[atom] else negation(atom) for atom in free]
             if here is None:
-                parts += [negated(nodes.Symbol(symbol)) for symbol in symbols]
+                parts += [negation(nodes.Symbol(symbol)) for symbol in symbols]
             else:
                 assumed[nodes.Symbol(here)] = True
                 parts.append(nodes.Symbol(here))
@@ -299,10 +299,10 @@ def _gate(kind: str, f: Formula, g: Formula) -> Formula:
         case "|":
             return any_of([f, g])
         case "->":
-            return any_of([negated(f), g])
+            return any_of([negation(f), g])
     for constant, other in ((f, g), (g, f)):
         if constant in (TRUE, FALSE):
-            return other if (constant == TRUE) == (kind == "<->") else negated(other)
+            return other if (constant == TRUE) == (kind == "<->") else negation(other)
     return nodes.Xor(f, g) if kind == "xor" else nodes.Iff(f, g)
 
 
@@ -319,10 +319,10 @@ def _attend(
         return FALSE, FALSE
     hit = all_of([score, value])
     back, ahead = nodes.Once(score), nodes.Eventually(score)
-    near_back = _within(nodes.Since(negated(score), hit), hit, score)
-    near_ahead = _within(nodes.Until(negated(score), hit), hit, score)
-    first = _applied(nodes.Once, all_of([hit, negated(nodes.Yesterday(back))]))
-    last = _applied(nodes.Eventually, all_of([hit, negated(nodes.Tomorrow(ahead))]))
+    near_back = _within(nodes.Since(negation(score), hit), hit, score)
+    near_ahead = _within(nodes.Until(negation(score), hit), hit, score)
+    first = _applied(nodes.Once, all_of([hit, negation(nodes.Yesterday(back))]))
+    last = _applied(nodes.Eventually, all_of([hit, negation(nodes.Tomorrow(ahead))]))
     behind = near_back if side == "rightmost" else first
     before = near_ahead if side == "leftmost" else last
     match mask:
@@ -336,8 +336,8 @@ def _attend(
             return nodes.Tomorrow(ahead), _applied(nodes.Tomorrow, before)
     some = any_of([back, ahead])
     if side == "rightmost":
-        return some, any_of([last, all_of([negated(ahead), near_back])])
-    return some, any_of([first, all_of([negated(back), near_ahead])])
+        return some, any_of([last, all_of([negation(ahead), near_back])])
+    return some, any_of([first, all_of([negation(back), near_ahead])])
 
 
 def _within(walk: Formula, hit: Formula, score: Formula) -> Formula:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.regular.holonomy import Path
+from softhat.logic.connectives import all_of, any_of, negation
 from softhat.logic.syntax.nodes import Formula
 
 Value = int | str
@@ -134,4 +134,4 @@ def _among(
     if 0 not in chosen:
         return any_of(has_label(level, label) for label in sorted(chosen))
     others = sorted(label for group, _ in cases for label in group if group != chosen)
-    return all_of(negated(has_label(level, label)) for label in others)
+    return all_of(negation(has_label(level, label)) for label in others)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args, overload
 
-from softhat.frontends.gates import all_of, any_of, negated
 from softhat.frontends.regular.decisions import decide, holds, values_of
 from softhat.frontends.regular.dfa import DFA, OfAutomaton, minimal, read_dfa
 from softhat.frontends.regular.doubling import LogDepth, log_depth
@@ -30,6 +29,7 @@ from softhat.frontends.regular.machine import StateMachine, completions, reduced
 from softhat.frontends.regular.monoid import Counter, counts, find_counter, modulus_of
 from softhat.frontends.regular.regex import read_regex
 from softhat.io.errors import NotStarFreeError, SofthatError
+from softhat.logic.connectives import all_of, any_of, negation
 from softhat.logic.syntax.nodes import (
     FALSE,
     FIRST,
@@ -294,7 +294,7 @@ def _accepts(dfa: DFA, machine: StateMachine, levels: Cascade) -> Formula:
         decision = decide(levels.actions[level], levels.labels, letters)
         resets = [holds(decision, t, has_label, is_letter) for t in range(size)]
         stays = STAYS in values_of(decision)
-        unmoved = negated(any_of(resets))
+        unmoved = negation(any_of(resets))
         for label in range(1, size):
             after = resets[label]
             if stays and after != FALSE:
@@ -347,5 +347,5 @@ def _letters(alphabet: tuple[str, ...], machine: StateMachine, chosen: frozenset
 def _symbols(alphabet: tuple[str, ...], chosen: frozenset[int]) -> Formula:
     rest = frozenset(range(len(alphabet))) - chosen
     if len(rest) < len(chosen):
-        return negated(any_of(Symbol(alphabet[k]) for k in sorted(rest)))
+        return negation(any_of(Symbol(alphabet[k]) for k in sorted(rest)))
     return any_of(Symbol(alphabet[k]) for k in sorted(chosen))

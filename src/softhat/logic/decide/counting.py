@@ -34,7 +34,7 @@ from softhat.logic.linear import LinearForm, linear
 from softhat.logic.semantics.truth import truth
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Comparison, Formula, Node
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import distinct, rebuild, rewritten
 from softhat.numbers.predicates import Periodic
 
 Clause = tuple[tuple[int, bool], ...]
@@ -86,8 +86,7 @@ def without_counting(
             return unknown
         return to_core(decided(every, total.constant, unknown, possible))
 
-    plain = fold(core, step)
-    assert isinstance(plain, Formula)
+    plain = rewritten(core, step)
     facts = _facts(unknowns) + _never_between(unknowns, paths)
     plain = _never_between_at_the_edge(plain, unknowns, paths)
     return to_core(plain), tuple(facts)
@@ -366,6 +365,4 @@ def _never_between_at_the_edge(
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         return instead[node] if node in instead else rebuild(node, below)
 
-    result = fold(plain, step) if instead else plain
-    assert isinstance(result, Formula)
-    return result
+    return rewritten(plain, step) if instead else plain

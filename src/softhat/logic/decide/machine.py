@@ -25,7 +25,7 @@ from softhat.logic.semantics.gates import Gate
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.node import kind
 from softhat.logic.syntax.nodes import Formula, Node
-from softhat.logic.syntax.walk import Distinct, distinct, fold, rebuild
+from softhat.logic.syntax.walk import Distinct, contains, distinct, rebuild, rewritten
 from softhat.numbers.predicates import Periodic
 
 
@@ -180,20 +180,16 @@ def mirror(core: Formula) -> Formula | None:
 
     None where there is none: `mod` and predicates count from the first position.
     """
-    rows, _ = distinct(core)
-    if any(isinstance(node, nodes.Mod | nodes.At) for node, _ in rows):
+    if contains(core, nodes.Mod, nodes.At):
         return None
 
     def step(node: Node, below: tuple[Node, ...]) -> Node:
         image = _MIRRORED.get(type(node))
         return rebuild(node, below) if image is None else image(*below)
 
-    image = fold(core, step)
-    assert isinstance(image, Formula)
-    return image
+    return rewritten(core, step)
 
 
 def looks_ahead(core: Formula) -> bool:
     """Does its truth depend on what comes after the position?"""
-    ahead = (nodes.Tomorrow, nodes.Until, nodes.Last)
-    return any(isinstance(node, ahead) for node, _ in distinct(core)[0])
+    return contains(core, nodes.Tomorrow, nodes.Until, nodes.Last)

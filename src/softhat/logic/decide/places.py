@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from softhat.logic.connectives import all_of, any_of
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or
+from softhat.logic.syntax.nodes import FALSE, And, Formula, Not, Or
 
 MOST_CASES = 64
 """Letters that weigh differently, times truth values of what is counted."""
@@ -68,7 +69,7 @@ def cases(
         for values in product((False, True), repeat=len(operands)):
             formula, total = letter, weight
             for (operand, more), value in zip(operands, values, strict=True):
-                formula = _and(formula, operand if value else Not(operand))
+                formula = all_of([formula, operand if value else Not(operand)])
                 if value:
                     total = Added(*(a + b for a, b in zip(total, more, strict=True)))
             cases_here.append(PlaceCase(formula, total))
@@ -99,27 +100,27 @@ def decided(
         for case in at[place]:
             here = constant + case.added.here
             if here + around.low >= 0:
-                sure = _or(sure, And(where, case.formula))
+                sure = any_of([sure, And(where, case.formula)])
             elif here + around.high >= 0:
-                open_ = _or(open_, And(where, case.formula))
+                open_ = any_of([open_, And(where, case.formula)])
     if open_ == FALSE:
         return sure
     more, less = _somewhere(all_cases, 1), _somewhere(all_cases, -1)
     # Without a position that adds less than 0 it is at least `constant`, and 1 more with one that
     # adds more; without one that adds more it is at most `constant`, and only without the other.
     if constant >= 0:
-        sure = _or(sure, Not(less))
+        sure = any_of([sure, Not(less)])
     elif constant == -1:
-        sure = _or(sure, And(Not(less), more))
+        sure = any_of([sure, And(Not(less), more)])
     if constant <= 0:
         open_ = And(open_, more if constant else Or(more, Not(less)))
-    return _or(sure, And(open_, unknown))
+    return any_of([sure, And(open_, unknown)])
 
 
 def _somewhere(all_cases: list[PlaceCase], sign: int) -> Formula:
     """Does some position add more (less) than 0?"""
     before, here, after = (
-        _any([case.formula for case in all_cases if case.added[zone] * sign > 0])
+        any_of([case.formula for case in all_cases if case.added[zone] * sign > 0])
         for zone in range(3)
     )
     return Or(
@@ -134,18 +135,3 @@ def _range(end: list[int], inner: list[int]) -> Range:
     low = -math.inf if min(inner, default=0) < 0 else min(end)
     high = math.inf if max(inner, default=0) > 0 else max(end)
     return Range(low, high)
-
-
-def _any(formulas: list[Formula]) -> Formula:
-    either: Formula = FALSE
-    for formula in formulas:
-        either = _or(either, formula)
-    return either
-
-
-def _and(f: Formula, g: Formula) -> Formula:
-    return g if f == TRUE else And(f, g)
-
-
-def _or(f: Formula, g: Formula) -> Formula:
-    return g if f == FALSE else Or(f, g)

@@ -31,7 +31,7 @@ from softhat.logic.semantics.words import Word
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import And, Formula, Not, Once, Xor
 from softhat.logic.syntax.parse import parse
-from softhat.logic.syntax.walk import distinct
+from softhat.logic.syntax.walk import contains, distinct
 from softhat.numbers.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
@@ -198,10 +198,6 @@ def goal_of(core: Formula, where: Where, facts: tuple[Clause, ...] = ()) -> Goal
     return Goal(core, where, backwards, facts)
 
 
-def _counts(core: Formula) -> bool:
-    return any(isinstance(node, nodes.Comparison) for node, _ in distinct(core)[0])
-
-
 _AHEAD = (nodes.Tomorrow, nodes.Until)
 _BITS = (*_AHEAD, nodes.Yesterday, nodes.Since)
 
@@ -247,7 +243,7 @@ def _by_counting(
     steps = effort.steps // 5
     for possible in (None, _Possible(letters, steps // 4, effort.steps)):
         plain, facts = without_counting(core, letters, possible)
-        if not any(isinstance(node, Unknown) for node, _ in distinct(plain)[0]):
+        if not contains(plain, Unknown):
             return _exactly(plain, where, letters, up_to, effort)
         try:
             if shortest(goal_of(plain, where, facts), letters, steps, None) is None:
@@ -255,7 +251,11 @@ def _by_counting(
         except TooHardError:
             pass
     if up_to is None:
-        what = "counting" if _counts(core) else "a numerical predicate without a period"
+        what = (
+            "counting"
+            if contains(core, nodes.Comparison)
+            else "a numerical predicate without a period"
+        )
         raise SofthatError(
             f"{what} is not decided for every length: say up to which length all words are to be "
             "tried, as in up_to=10 (--up-to 10)"

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from softhat.logic.core import negation, to_core
+from softhat.logic.connectives import negation
+from softhat.logic.core import to_core
 from softhat.logic.decide.diagrams import TooHardError
 from softhat.logic.decide.letters import Letters
 from softhat.logic.decide.machine import Unknown

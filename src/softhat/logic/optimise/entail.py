@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from softhat.logic.connectives import negation
 from softhat.logic.refute import neither, refuted, together
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import (
@@ -251,7 +252,7 @@ class Look:
                 return _joined(And, again(left), again(right))
             case Not(inner):
                 if (now := again(inner)) != inner:
-                    return _no(now)
+                    return negation(now)
             case And(f, g) | Or(f, g) | Implies(f, g) | Xor(f, g) | Iff(f, g):
                 left, right = again(f), again(g)
                 if (left, right) != (f, g):
@@ -266,20 +267,11 @@ def _gate(gate: And | Or | Implies | Xor | Iff, f: Formula, g: Formula) -> Formu
         case Or():
             return _joined(Or, f, g)
         case Implies():
-            return _joined(Or, _no(f), g)
+            return _joined(Or, negation(f), g)
         case Xor():
             return _differ(f, g)
         case Iff():
-            return _no(_differ(f, g))
-
-
-def _no(f: Formula) -> Formula:
-    match f:
-        case Constant(value):
-            return Constant(not value)
-        case Not(inner):
-            return inner
-    return Not(f)
+            return negation(_differ(f, g))
 
 
 def _joined(kind: type[And] | type[Or], f: Formula, g: Formula) -> Formula:
@@ -299,5 +291,5 @@ def _differ(f: Formula, g: Formula) -> Formula:
         return TRUE
     for constant, rest in ((f, g), (g, f)):
         if isinstance(constant, Constant):
-            return _no(rest) if constant == TRUE else rest
+            return negation(rest) if constant == TRUE else rest
     return Xor(f, g)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from softhat.io.errors import FormulaError
 from softhat.logic.syntax.nodes import Formula, Node, Symbol
 from softhat.logic.syntax.tokens import IDENTIFIER, RESERVED
-from softhat.logic.syntax.walk import distinct, fold, rebuild
+from softhat.logic.syntax.walk import distinct, rebuild, rewritten
 
 _PIECE = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|//[^\n]*|[^;])*""", re.DOTALL)
 _NAMED = re.compile(r"(?P<before>\s*(?P<name>[^\s:]*)\s*:=)", re.DOTALL)
@@ -91,6 +91,4 @@ def _inserted(formula: Formula, known: dict[str, Formula]) -> Formula:
             return known[node.name]
         return rebuild(node, below)
 
-    result = fold(formula, step)
-    assert isinstance(result, Formula)
-    return result
+    return rewritten(formula, step)

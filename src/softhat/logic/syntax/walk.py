@@ -12,7 +12,7 @@ from operator import is_
 from typing import Any, TypeVar
 
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import Node
+from softhat.logic.syntax.nodes import Formula, Node
 
 T = TypeVar("T")
 
@@ -82,6 +82,18 @@ def fold(root: Node, step: Callable[[Node, tuple[T, ...]], T]) -> T:
     """`step(node, results of its children)` for every distinct node; the result at `root`."""
     (result,) = fold_all([root], step)
     return result
+
+
+def rewritten(root: Formula, step: Callable[[Node, tuple[Node, ...]], Node]) -> Formula:
+    """The formula in which every node is what `step` makes of it over its rewritten children."""
+    formula = fold(root, step)
+    assert isinstance(formula, Formula)
+    return formula
+
+
+def contains(root: Node, *kinds: type[Node]) -> bool:
+    """Does a node of one of these kinds occur?"""
+    return any(isinstance(node, kinds) for node, _ in distinct(root)[0])
 
 
 def fold_all(roots: Sequence[Node], step: Callable[[Node, tuple[T, ...]], T]) -> list[T]:

@@ -1,6 +1,6 @@
 """Conjunction, disjunction and negation that leave out constants and repetitions.
 
-The constructors of formulas never simplify; front ends make so many trivial cases that they do.
+The constructors of formulas never simplify. What makes formulas of many trivial cases does.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def all_of(parts: Iterable[Formula]) -> Formula:
     return FALSE if FALSE in distinct else nodes.all_of(distinct)
 
 
-def negated(formula: Formula) -> Formula:
+def negation(formula: Formula) -> Formula:
     """`!f`, or what it is without a double negation or a constant."""
     match formula:
         case Not(operand):
             return operand
-        case _ if formula in (TRUE, FALSE):
-            return FALSE if formula == TRUE else TRUE
+        case nodes.Constant(value):
+            return nodes.Constant(not value)
     return Not(formula)
