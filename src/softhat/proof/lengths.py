@@ -185,7 +185,12 @@ class Report:
         there, and one question instead of many."""
         key = (kind, form.name)
         if key not in self.limits:
-            limit = self._search(lambda n: _reason(self._bound(kind, n, form)), form, upto)
+            limit = self._search(
+                lambda n: _reason(self._bound(kind, n, form)),
+                form,
+                upto,
+                lambda n: _error(self._bound(kind, n, form)),
+            )
             if upto is not None and limit == (upto, CONSIDERED):
                 return limit
             self.limits[key] = limit
@@ -255,7 +260,11 @@ class Report:
         return best, why
 
     def _search(
-        self, fails: Callable[[int], str | None], form: Format, upto: int | None = None
+        self,
+        fails: Callable[[int], str | None],
+        form: Format,
+        upto: int | None = None,
+        error: Callable[[int], float | None] = lambda n: None,
     ) -> tuple[int, str]:
         """The largest n to `upto` such that no length to n fails, and why n+1 does."""
         from softhat.proof.longest import longest  # whose answer is asked again
@@ -263,7 +272,8 @@ class Report:
         most = self.proof.longest if upto is None else upto
         asked = cache(fails)
         ends = _ends(most, self.scaled)
-        n = min(most, longest(asked, most, ends, self.landmarks[form.name], form.digits))
+        known = self.landmarks[form.name]
+        n = min(most, longest(asked, most, ends, known, form.digits, error))
         if n and any(map(asked, _ends(n, self.scaled))):
             n = 0
         return n, CONSIDERED if n == most else asked(n + 1) or ""
@@ -367,6 +377,10 @@ def _in_format(
 
 def _reason(result: Bound | str) -> str | None:
     return result if isinstance(result, str) else None
+
+
+def _error(result: Bound | str) -> float | None:
+    return None if isinstance(result, str) else max(result.low, result.high)
 
 
 def _ends(upto: int, scaled: bool) -> Iterator[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from math import log
 
 _LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 2, 1, 0, -1))
 """Where formats run out of digits many limits lie, or next to it."""
@@ -15,6 +16,10 @@ _TIMES = range(3, 16, 2)
 """… or where so many times the length is a power of two: there spacings double, too."""
 _CLOSE = 128
 """Many others lie a little below one of these."""
+_LARGEST = 0.25
+"""No head's output is off by more where it is proved."""
+_NEAR = 1 << 10
+"""What is expected of a straight line is met up to this share of the way there, or not at all."""
 
 
 def longest(
@@ -23,20 +28,26 @@ def longest(
     ends: Iterable[int],
     landmarks: list[int],
     digits: int,
+    error: Callable[[int], float | None] = lambda n: None,
 ) -> int:
     """The largest n <= upto such that no length to n fails, if bounds only grow between `ends`.
 
     `ends` are asked from the shortest on, the last is `upto`, and only before the first that fails
     is searched. Limits of other heads (`landmarks`, to which this one is added) are asked first,
     the last one before all, then powers of two from the format's `digits` outwards, then other
-    likely ones, then the lengths between them.
+    likely ones, then those where the `error` of lengths that do not fail would grow too large, then
+    the lengths between them.
     """
     low, high = 0, upto + 1
+    before = 0  # the length that was last known not to fail before `low` was
 
     def narrow(n: int) -> None:
-        nonlocal low, high
+        nonlocal before, low, high
         if low < n < high:
-            low, high = (n, high) if fails(n) is None else (low, n)
+            if fails(n) is None:
+                before, low = low, n
+            else:
+                high = n
 
     def among(lengths: Sequence[int]) -> None:
         """By lengths in order."""
@@ -49,20 +60,38 @@ def longest(
             break
     among(_with_next(landmarks[-1:]))
     among(_with_next(landmarks))
-    power = 1 << digits - 1
-    while low < power < high:
-        narrow(power)
-        power = power * 2 if power == low else power // 2
+    power, step = digits - 1, 1
+    while low < 1 << power < high:
+        narrow(1 << power)
+        power, step = max(0, power + step if 1 << power == low else power - step), 2 * step
     narrow(high - _CLOSE)
     among(_LIKELY)
     among(_with_next((1 << (high * m).bit_length() - 1) // m for m in _TIMES))
     narrow(high - _CLOSE)
     while high - low > 1:
-        narrow((low + high) // 2)
+        half = (high - low) // 2
+        likely = _end_of_line(before, low, error)
+        if likely is not None:
+            off = (likely - low) // _NEAR
+            narrow(likely - off)
+            narrow(likely + off + 1)
+        if high - low > half:
+            narrow((low + high) // 2)
     if low in landmarks:
         landmarks.remove(low)
     landmarks.append(low)
     return low
+
+
+def _end_of_line(before: int, low: int, error: Callable[[int], float | None]) -> int | None:
+    """Where an error that was right at two lengths grows too large, if the logarithm of its odds is
+    a straight line: what is left of a gap between scores shrinks with the length, and what does not
+    win weighs e to the power of minus that."""
+    first, last = (error(n) if n else None for n in (before, low))
+    if not first or not last or not first < last < _LARGEST:
+        return None
+    start, end, goal = (log(x / (1 - x)) for x in (first, last, _LARGEST))
+    return low + int((low - before) * (goal - end) / (end - start)) if end > start else None
 
 
 def _with_next(lengths: Iterable[int]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product
 from math import exp, inf
 from typing import Any
@@ -22,6 +23,7 @@ from softhat.proof.cells import Raw
 from softhat.proof.heads import sign
 from softhat.proof.heads.sign import SignKind
 from softhat.proof.scores import Row, line_of, row_of, scale
+from softhat.proof.softmax import EXACT, Bound, RowFact
 from softhat.transformer.lowering.lower import lower
 from softhat.transformer.weights import Attention
 from tests.proof.heads.suite import ATTENTIONS, Derived, outputs_within_bounds, scaled
@@ -190,3 +192,39 @@ def test_every_shorter_length_is_within_its_own_bounds(count: int) -> None:
                     some = {int(x) for x in np.exp(rng.uniform(0, np.log(longest), 20))}
                     for length in some | set(range(1, min(longest, 60))):
                         kind.row_of_lengths(length, length, form)
+
+
+ALONE = ("2*n <= #(a) + 9", "n = 17", "3*#(a) - 2*#>(b) >= 2*n - 40", "i >= #*(b) + 5", "n != 1")
+
+
+@pytest.mark.parametrize(("formula", "dtype"), every(2, product(ALONE, FORMATS)))
+def test_blocks_of_lengths_say_the_worst_of_each_length_alone(formula: str, dtype: str) -> None:
+    model, form = softhat.compile(formula, alphabet="ab"), FORMATS[dtype]
+    kinds = {head.kind for head in model._proved[1].heads if isinstance(head.kind, SignKind)}
+    assert kinds
+    for kind in kinds:
+        for first, last in ((1, 1), (1, 70), (3, 40), (16, 90)):
+            lengths = range(first, last + 1)
+            try:
+                alone = [kind.row_of_lengths(n, n, form).bound(form) for n in lengths]
+            except VoidError:
+                with pytest.raises(VoidError):
+                    kind._blocks(first, last, EXACT, form)
+                continue
+            worst = reduce(Bound.or_worse, alone, EXACT)
+            assert kind._blocks(first, last, EXACT, form) == worst
+
+
+@pytest.mark.parametrize("formula", ["2*n <= #(a) + 10000000", "1 != n", "2*#(a) + 70000 >= 3*n"])
+def test_few_blocks_of_lengths_are_asked(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where all shorter words are near the threshold, each a little further than the next."""
+    asked = []
+    alone = SignKind.row_of_lengths
+
+    def noted(kind: SignKind, start: int, n: int, form: Format) -> RowFact:
+        asked.append((start, n))
+        return alone(kind, start, n, form)
+
+    monkeypatch.setattr(SignKind, "row_of_lengths", noted)
+    assert softhat.compile(formula, alphabet="ab").certificate.max_length["float64"] > 10**8
+    assert len(asked) < 1500

@@ -45,6 +45,7 @@ from softhat.proof.softmax import EXACT, Bound, RowFact
 
 NAMES = {"Sign": "compares counts with a threshold by attending to the word or to the sink"}
 
+UNBOUNDED = Bound(inf, inf, inf)
 _NEAR = "counts next to the threshold are not told from it"
 
 
@@ -137,8 +138,7 @@ class SignKind(Kind):
 
     def bound(self, n: int, form: Format) -> Bound:
         """Longer words may be far from the threshold where shorter ones are next to it: so lengths
-        are asked in blocks, and blocks that seem worse than others in halves. Those before the last
-        power of 16 are asked once for all n."""
+        are asked in blocks. Those before the last power of 16 are asked once for all n."""
         first = self._first(n)
         try:
             if first == n or self.is_near(n):
@@ -153,20 +153,30 @@ class SignKind(Kind):
         return self._blocks(first, n - 1, worst, form)
 
     def _blocks(self, first: int, last: int, worst: Bound, form: Format) -> Bound:
-        """The worst of all these lengths, and of what is known to be as bad."""
-        todo = [(first, last)] if first <= last else []
-        while todo:
-            start, end = todo.pop()
+        """The worst of all these lengths, and of what is known to be as bad: at once, or from the
+        last one on in blocks that grow while none is worse than what is known. Of one that may be
+        the shortest length is asked alone: where words come nearer to the threshold as they get
+        shorter, it is the worst. If it is not, the block was too long."""
+        size, growth = last + 1 - first, 0
+        asked = set[int]()
+        while first <= last:
+            start = max(first, last + 1 - size)
             try:
-                block = worst.or_worse(self.row_of_lengths(start, end, form).bound(form))
-                if start == end or block == worst:
-                    worst = block
-                    continue
+                block = self.row_of_lengths(start, last, form).bound(form)
             except VoidError:
-                if start == end:
+                if start == last:
                     raise
-            middle = (start + end) // 2
-            todo += [(middle + 1, end), (start, middle)]
+                block = None
+            if start == last and block:
+                worst = worst.or_worse(block)
+            elif worst.or_worse(block or UNBOUNDED) != worst and start not in asked:
+                asked.add(start)
+                worst = worst.or_worse(self.row_of_lengths(start, start, form).bound(form))
+            if block and worst.or_worse(block) == worst:
+                last, size = start - 1, size * growth
+            else:
+                size = (last - start) // 4 + 1 if growth else 1
+                growth = max(2, growth // 4) if growth else 256
         return worst
 
     def row(self, n: int, form: Format) -> RowFact:
