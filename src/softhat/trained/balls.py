@@ -14,9 +14,10 @@ second order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm
 from softhat.trained.points import norm_rounding, own_error
 from softhat.trained.rounding import OWN_UNIT, Array, Rounding, lowered, raised
 
+T = TypeVar("T")
 SQUARINGS = 5
 """Of a Gram matrix: its Frobenius norm then exceeds its largest eigenvalue by 8% of 256 entries."""
 STEP = 1e-4
@@ -108,8 +110,15 @@ class Growths:
         """Into how many parts a step's input and output fall."""
         for block in model.blocks:
             self.parts[id(block.attention)] = (1, 3 * model.heads)
-        self._known: dict[tuple[object, ...], object] = {}
+        self._known: dict[tuple[object, ...], Any] = {}
         self.model = model  # the ids above stand for its steps
+
+    def _once(self, key: tuple[object, ...], computed: Callable[[], T]) -> T:
+        """What was computed before under this key."""
+        if key not in self._known:
+            self._known[key] = computed()
+        value: T = self._known[key]
+        return value
 
     def of(self, step: Affine, norm: Norm | None = None) -> Array:
         """(input parts, output parts): how far a product stretches, after the gain of a norm."""
@@ -124,8 +133,7 @@ class Growths:
         return self._table("moved", step, None)[0]
 
     def _table(self, kind: str, step: Affine, norm: Norm | None) -> Array:
-        key = (kind, id(step), id(norm))
-        if key not in self._known:
+        def table() -> Array:
             rows, columns = self.parts.get(id(step), (1, 1))
             weight = step.weight
             if kind == "sizes":
@@ -135,18 +143,16 @@ class Growths:
                 rows, weight = 1, step.moved.weight
             elif norm is not None:
                 weight = norm.gain[:, None] * weight
-            table = [
+            stretches = [
                 [largest_stretch(part) for part in np.split(block, columns, axis=1)]
                 for block in np.split(weight, rows, axis=0)
             ]
-            self._known[key] = raised(np.array(table), 4)  # the gain's product is rounded
-        stretches = self._known[key]
-        assert isinstance(stretches, np.ndarray)
-        return stretches
+            return raised(np.array(stretches), 4)  # the gain's product is rounded
+
+        return self._once((kind, id(step), id(norm)), table)
 
     def head(self, block: Block, head: int) -> HeadWays:
-        key = ("head", id(block), head)
-        if key not in self._known:
+        def ways() -> HeadWays:
             size = self.model.width // self.model.heads
             gain = block.before_attention.gain[:, None]
             query, keys, value = (
@@ -160,43 +166,40 @@ class Growths:
             both = largest_stretch(value @ output) + own_error(size + 8) * (
                 largest_stretch(np.abs(value)) * largest_stretch(np.abs(output))
             )
-            self._known[key] = HeadWays(
+            return HeadWays(
                 Way(query.T), Way(keys.T), Way(value.T), Way(output), float(raised(both, 8))
             )
-        ways = self._known[key]
-        assert isinstance(ways, HeadWays)
-        return ways
+
+        return self._once(("head", id(block), head), ways)
 
     def constants(self, step: Affine, norm: Norm) -> _AfterNorm:
-        key = ("constants", id(step), id(norm))
-        if key not in self._known:
+        def after_norm() -> _AfterNorm:
             parts, sizes = self.parts.get(id(step), (1, 1))[1], self.sizes(step)
             own = own_error(2 * len(step.weight) + 16)
             gain = lengths(_split(norm.gain @ step.weight, parts))
             slack = lengths(norm.shift) * sizes + lengths(_split(step.bias, parts))
             columns = lengths((norm.gain[:, None] * step.weight).T)
-            self._known[key] = _AfterNorm(
+            return _AfterNorm(
                 norm.shift @ step.weight + step.bias, raised(own * slack, 16),
                 raised(gain + own * lengths(norm.gain) * sizes, 16),
                 float(raised(columns.max(), 4)),
             )  # fmt: skip
-        after_norm = self._known[key]
-        assert isinstance(after_norm, _AfterNorm)
-        return after_norm
+
+        return self._once(("constants", id(step), id(norm)), after_norm)
 
     def through(self, norm: Norm, units: Affine, slopes: Array, output: Affine) -> Array:
         """(…,): upper bounds of ‖diag(g) W diag(s) V‖ for slopes s (…, units)."""
-        key = ("through", id(norm), id(units), id(output))
-        if key not in self._known:
+
+        def square_and_size() -> tuple[Array, float]:
             inner = norm.gain[:, None] * units.weight
             sizes = (np.abs(inner).T @ np.abs(inner)) * (
                 np.abs(output.weight) @ np.abs(output.weight).T
             )
             square = (inner.T @ inner) * (output.weight @ output.weight.T)
-            self._known[key] = (square, float(raised(np.sqrt((sizes**2).sum()), sizes.size)))
-        square_and_size = self._known[key]
-        assert isinstance(square_and_size, tuple)
-        square, size = square_and_size
+            return square, float(raised(np.sqrt((sizes**2).sum()), sizes.size))
+
+        key = ("through", id(norm), id(units), id(output))
+        square, size = self._once(key, square_and_size)
         exact = ((slopes @ square) * slopes).sum(-1)
         terms = 2 * len(square) + 2 * len(norm.gain) + 2 * output.weight.shape[1] + 32
         off = own_error(terms) * size * (slopes**2).sum(-1)

@@ -52,12 +52,9 @@ class Norm:
 
     def error(self, size: Array, rounding: Rounding) -> Array:
         """How far y·gain + shift can be off, |y| at most `size`, y as it is computed."""
-        gamma = rounding.gamma(2)
         whole = size * np.abs(self.gain) + np.abs(self.shift)
-        error = gamma * whole + 2 * rounding.least
-        if self.moved is not None:
-            error = error + (1 + gamma) * (size * self.moved.gain + self.moved.shift)
-        return np.asarray(raised(error, 8) + rounding.overflow(whole + error))
+        moved = None if self.moved is None else size * self.moved.gain + self.moved.shift
+        return _rounded(whole, moved, 2, 2, 8, rounding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +70,21 @@ class Affine:
         """How far the product can be off, |x| at most `size`, x as it is computed: n + 2 roundings
         of each sum, in any order, with or without fused multiply-add."""
         terms = self.weight.shape[0]
-        gamma = rounding.gamma(terms + 2)
         whole = size @ np.abs(self.weight) + np.abs(self.bias)  # bounds every partial sum
-        error = gamma * whole + terms * rounding.least
-        if self.moved is not None:
-            error = error + (1 + gamma) * (size @ self.moved.weight + self.moved.bias)
-        return np.asarray(raised(error, 2 * terms + 8) + rounding.overflow(whole + error))
+        moved = None if self.moved is None else size @ self.moved.weight + self.moved.bias
+        return _rounded(whole, moved, terms + 2, terms, 2 * terms + 8, rounding)
+
+
+def _rounded(
+    whole: Array, moved: Array | None, steps: int, flushed: int, own: int, rounding: Rounding
+) -> Array:
+    """How far so many roundings move results that are at most `whole`, where so many products may
+    be flushed to zero and weights may move results by `moved`; `own` roundings are the proof's."""
+    gamma = rounding.gamma(steps)
+    error = gamma * whole + flushed * rounding.least
+    if moved is not None:
+        error = error + (1 + gamma) * moved
+    return np.asarray(raised(error, own) + rounding.overflow(whole + error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +144,11 @@ class Checkpoint:
         return int(self.answers.weight.shape[1])
 
 
-def read_checkpoint(folder: str | Path) -> Checkpoint:
-    """The checkpoint in a folder, of one moment, or one line that says why it cannot be taken."""
+def read_checkpoint(folder: str | Path | Checkpoint) -> Checkpoint:
+    """The checkpoint in a folder, of one moment, or one line that says why it cannot be taken; a
+    checkpoint is itself."""
+    if isinstance(folder, Checkpoint):
+        return folder
     place = as_path(folder)
     if not place.is_dir():
         raise SofthatError(f"{place} is not a folder: expected a checkpoint with config.json")

@@ -65,7 +65,7 @@ def decompile(
     with a counter: `counter` has the symbols' weights, `formula` is a past formula where the count
     alone decides.
     """
-    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    model = read_checkpoint(checkpoint)
     teacher = teacher_of(model, symbols, bos, eos, offset)
     result = learned(teacher, LearningLimits(max_length, dtype, budget, seed), progress)
     return result.document, result.verdict

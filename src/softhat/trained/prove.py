@@ -50,7 +50,7 @@ def prove(
     seconds.
     """
     started = thread_time()
-    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    model = read_checkpoint(checkpoint)
     spec = read_specification(spec)
     _check(model, spec, dtype, domain, budget)
     offsets = _offsets(model, spec, offset, max_length)

@@ -99,7 +99,7 @@ def radius(
     entry of its tensor. `max_length` is by default what the context holds. Models of one or two
     layers; deeper ones where all prefixes can be walked. The budget is in processor seconds.
     """
-    model = checkpoint if isinstance(checkpoint, Checkpoint) else read_checkpoint(checkpoint)
+    model = read_checkpoint(checkpoint)
     spec = read_specification(spec)
     most = _most(model, spec, kind, max_length, offset, dtype, domain, budget)
     work = _Work(model, spec, most, offset, dtype, domain, thread_time() + budget)
@@ -223,9 +223,7 @@ def moved_by(
 ) -> float:
     """The largest change from one checkpoint's weights to another's, as a radius of this kind; ∞
     where a zero became something else, or where anything but the weights differs."""
-    model, copy = (
-        m if isinstance(m, Checkpoint) else read_checkpoint(m) for m in (checkpoint, other)
-    )
+    model, copy = read_checkpoint(checkpoint), read_checkpoint(other)
     settings = [
         (m.heads, m.epsilon, m.scale, m.activation, m.head, [w.shape for w in _weights(m)])
         for m in (model, copy)

@@ -63,7 +63,7 @@ def test_our_attribution_is_theirs(paper: Path) -> None:
     with torch.no_grad():
         before, after = outputs(subject.hooked, clean), outputs(subject.hooked, corrupt)
     change = {name: after[name] - before[name] for name in before}
-    effects = by_edge(subject, change, gradients(subject.hooked, subject, clean))
+    effects = by_edge(subject, change, gradients(subject))
     theirs = METHODS["eap"].run(subject, Path(HERE))
     for name, effect in effects.items():
         ours = abs(float(effect.sum())) / len(effect) ** 2  # the mean, and then by the batch

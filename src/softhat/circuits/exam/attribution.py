@@ -6,7 +6,7 @@ authors published no code that runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from softhat.circuits.graph import ends_of, possible_edges
 
 Added = dict[str, Tensor]
 """What each node adds: (words, rows, d_model)."""
+Hooks = Sequence[tuple[str, Any]]
 Slots = dict[tuple[str, str], Tensor]
 """The gradient of the metric by what each reader reads."""
 
@@ -43,32 +44,43 @@ def reading_hooks(model: HookedStock) -> dict[str, str]:
     return hooks
 
 
-def gradients(
-    model: HookedStock, subject: Subject, tokens: Tensor, hooks: list[tuple[str, Any]] | None = None
-) -> Slots:
-    """Of the metric on these words, by what every reader reads, word by word. `hooks` are forward
-    hooks that hold during the run; readers that they cut off are not there."""
-    seen: dict[str, Tensor] = {}
+def recorded(
+    model: HookedStock, subject: Subject, names: Iterable[str], hooks: Hooks = ()
+) -> tuple[Added, Added]:
+    """The values at hook points on the clean words, and the gradients of the metric by them, word
+    by word. `hooks` are forward hooks that hold during the run; points that they cut off have no
+    gradient."""
+    values: Added = {}
+    slopes: Added = {}
 
-    def keep(name: str) -> Callable[..., None]:
-        def hook(gradient: Tensor, hook: Any) -> None:
-            seen[name] = gradient.detach().clone()
+    def keep(into: Added) -> Callable[..., None]:
+        def hook(tensor: Tensor, hook: Any) -> None:
+            into[hook.name] = tensor.detach().clone()
 
         return hook
 
-    readers = reading_hooks(model)
-    backward = [(at, keep(name)) for name, at in readers.items()]
-    with model.hooks(fwd_hooks=hooks or [], bwd_hooks=backward):
-        subject.metric(model(tokens)).sum().backward()
+    forward, backward = ([(name, keep(into)) for name in names] for into in (values, slopes))
+    with model.hooks(fwd_hooks=[*forward, *hooks], bwd_hooks=backward):
+        subject.metric(model(subject.tokens[0])).sum().backward()
     model.zero_grad(set_to_none=True)
+    return values, slopes
+
+
+def gradients(subject: Subject, hooks: Hooks = ()) -> Slots:
+    """Of the metric on the clean words, by what every reader reads."""
+    model = subject.hooked
+    readers = reading_hooks(model)
+    _, seen = recorded(model, subject, list(readers.values()), hooks)
     slots: Slots = {}
-    for name, gradient in seen.items():
+    for name, at in readers.items():
+        if at not in seen:
+            continue
         if name.startswith("a"):
             layer, slot = name[1:].rstrip(">").split("<")
             for h in range(model.cfg.n_heads):
-                slots[f"a{layer}.h{h}", slot] = gradient[:, :, h]
+                slots[f"a{layer}.h{h}", slot] = seen[at][:, :, h]
         else:
-            slots[name, ""] = gradient
+            slots[name, ""] = seen[at]
     return slots
 
 

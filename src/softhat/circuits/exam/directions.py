@@ -8,7 +8,7 @@ softhat's own: least squares with a small ridge, and the difference of the two m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,6 +182,3 @@ def sabotaged(features: Features, how: str, seed: int) -> Features:
             known = ", ".join(SABOTAGES)
             raise SofthatError(f"there is no sabotage {how!r} of directions: choose {known}")
     return Features(directions, features.readers, features.thresholds)
-
-
-Finder = Callable[[Subject, Path | None], Features]

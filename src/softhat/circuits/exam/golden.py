@@ -17,9 +17,9 @@ from typing import Any
 
 from safetensors.numpy import save
 
-from softhat.circuits.exam.making import question_files
+from softhat.circuits.exam.making import question_files, write_question
 from softhat.circuits.exam.paper import Question, questions
-from softhat.circuits.exam.subject import Subject
+from softhat.circuits.exam.subject import Subject, read_subject
 from softhat.io.errors import SofthatError
 from softhat.io.files import (
     check_derived,
@@ -27,7 +27,6 @@ from softhat.io.files import (
     json_bytes,
     make_folder,
     write_file,
-    write_folder,
 )
 
 FORMAT = "softhat-golden/1"
@@ -57,13 +56,8 @@ def write_golden(folder: Path, chosen: tuple[Question, ...] | None = None) -> in
     cases = []
     for question in chosen:
         files, known = question_files(question)
-        place = folder / "models" / question.id
-        write_folder(place, files)
-        truth = folder / "truth" / question.id
-        make_folder(truth)
-        for name, data in known.items():
-            write_file(truth / name, data, own=True)
-        tensors, head = expected(Subject(place, truth, question.to_json()))
+        write_question(folder, question.id, files, known)
+        tensors, head = expected(read_subject(folder, question.id))
         write_file(folder / "expected" / f"{question.id}.safetensors", save(tensors), own=True)
         cases.append({"id": question.id, "layer": head[0], "head": head[1]})
     document = {"format": FORMAT, "bounds": BOUNDS, "cases": cases}

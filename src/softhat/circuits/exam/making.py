@@ -71,13 +71,20 @@ def make_paper(
         progress("questions", done, len(chosen))
         tasks = ((k, question_files, (q,)) for k, q in enumerate(missing))
         for k, (files, known) in run(tasks, renew=renew):
-            write_folder(folder / "models" / missing[k].id, files)
-            make_folder(folder / "truth" / missing[k].id)
-            for name, data in known.items():
-                write_file(folder / "truth" / missing[k].id / name, data, own=True)
+            write_question(folder, missing[k].id, files, known)
             done += 1
             progress("questions", done, len(chosen))
         return _write_tables(folder, version, chosen)
+
+
+def write_question(
+    folder: Path, id: str, files: Mapping[str, bytes], known: Mapping[str, bytes]
+) -> None:
+    """The model's folder, then what is known of it."""
+    write_folder(folder / "models" / id, files)
+    make_folder(folder / "truth" / id)
+    for name, data in known.items():
+        write_file(folder / "truth" / id / name, data, own=True)
 
 
 def question_files(question: Question) -> tuple[dict[str, bytes], dict[str, bytes]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,25 +62,18 @@ class Method:
         return f"softhat {__version__}"
 
 
-def _eap(kind: str) -> Runner:
-    def run(subject: Subject, repository: Path | None) -> Scores:
-        from softhat.circuits.exam.eap import attribute
-
-        return attribute(subject, repository, kind)
-
-    return run
-
-
-def _from(module: str, name: str) -> Runner:
+def _from(module: str, name: str, *options: str) -> Runner:
     """A function of a module that needs PyTorch: imported when it runs."""
 
     def run(subject: Subject, repository: Path | None) -> Any:
-        from importlib import import_module
-
-        runner: Runner = getattr(import_module(f"softhat.circuits.exam.{module}"), name)
-        return runner(subject, repository)
+        runner = getattr(import_module(f"softhat.circuits.exam.{module}"), name)
+        return runner(subject, repository, *options)
 
     return run
+
+
+def _eap(kind: str) -> Runner:
+    return _from("eap", "attribute", kind)
 
 
 def _directions(name: str, title: str, package: Package | None = None) -> Method:

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from softhat.circuits.exam.attribution import Slots, by_edge, gradients, outputs
+from softhat.circuits.exam.attribution import Hooks, by_edge, gradients, outputs, recorded
 from softhat.circuits.exam.hooked import HookedStock
 from softhat.circuits.exam.subject import Subject
 
@@ -26,7 +26,7 @@ Changes = Mapping[str, Tensor]
 
 def atp(subject: Subject, repository: Path | None = None) -> dict[str, float]:
     """AtP, edge by edge."""
-    effects = by_edge(subject, _changes(subject), _slots(subject))
+    effects = by_edge(subject, _changes(subject), gradients(subject))
     return {name: float(effect.abs().mean()) for name, effect in effects.items()}
 
 
@@ -34,7 +34,7 @@ def atp_star(subject: Subject, repository: Path | None = None) -> dict[str, floa
     """AtP with GradDrop, and with the fix of queries and keys."""
     model, changes = subject.hooked, _changes(subject)
     layers = model.cfg.n_layers
-    runs = [_slots(subject, _stopped(layer)) for layer in range(layers)]
+    runs = [gradients(subject, _stopped(layer)) for layer in range(layers)]
     totals: dict[str, Tensor] = {}
     for slots in runs:
         for name, effect in by_edge(subject, changes, slots).items():
@@ -52,11 +52,7 @@ def _changes(subject: Subject) -> dict[str, Tensor]:
     return {name: after[name] - before[name] for name in before}
 
 
-def _slots(subject: Subject, hooks: list[tuple[str, Any]] | None = None) -> Slots:
-    return gradients(subject.hooked, subject, subject.tokens[0], hooks)
-
-
-def _stopped(layer: int) -> list[tuple[str, Any]]:
+def _stopped(layer: int) -> Hooks:
     """Hooks that let no gradient through what a layer adds."""
 
     def stop(value: Tensor, hook: Any) -> Tensor:
@@ -70,11 +66,12 @@ def _behind_softmax(subject: Subject, changes: Changes) -> dict[str, float]:
     """The attribution of edges into queries and keys: how the pattern changes, times its
     gradient."""
     model = subject.hooked
-    patterns, by_pattern = _patterns(subject)
+    names = [f"blocks.{number}.attn.hook_pattern" for number in range(model.cfg.n_layers)]
+    patterns, by_pattern = recorded(model, subject, names)
     with torch.no_grad():
         _, cache = model.run_with_cache(subject.tokens[0])
     scores = {}
-    for number in range(model.cfg.n_layers):
+    for number, at in enumerate(names):
         for slot in "qk":
             stream = cache[f"blocks.{number}.hook_{slot}_input"]
             for source, change in changes.items():
@@ -82,39 +79,11 @@ def _behind_softmax(subject: Subject, changes: Changes) -> dict[str, float]:
                     continue
                 with torch.no_grad():
                     moved = _pattern(model, number, slot, cache, stream + change.unsqueeze(2))
-                effect = ((moved - patterns[number]) * by_pattern[number]).sum(-1).abs()
+                effect = ((moved - patterns[at]) * by_pattern[at]).sum(-1).abs()
                 for h in range(model.cfg.n_heads):
                     name = f"{source}->a{number}.h{h}<{slot}>"
                     scores[name] = float(effect[:, h].sum(-1).mean())
     return scores
-
-
-def _patterns(subject: Subject) -> tuple[list[Tensor], list[Tensor]]:
-    """The attention patterns of the clean words, and the metric's gradient by them."""
-    model = subject.hooked
-    seen: dict[int, Tensor] = {}
-    slopes: dict[int, Tensor] = {}
-
-    def forward(number: int) -> Any:
-        def hook(value: Tensor, hook: Any) -> None:
-            seen[number] = value.detach()
-
-        return hook
-
-    def backward(number: int) -> Any:
-        def hook(gradient: Tensor, hook: Any) -> None:
-            slopes[number] = gradient.detach().clone()
-
-        return hook
-
-    names = [f"blocks.{number}.attn.hook_pattern" for number in range(model.cfg.n_layers)]
-    hooks = [(name, forward(number)) for number, name in enumerate(names)]
-    behind = [(name, backward(number)) for number, name in enumerate(names)]
-    with model.hooks(fwd_hooks=hooks, bwd_hooks=behind):
-        subject.metric(model(subject.tokens[0])).sum().backward()
-    model.zero_grad(set_to_none=True)
-    numbers = range(model.cfg.n_layers)
-    return [seen[number] for number in numbers], [slopes[number] for number in numbers]
 
 
 def _pattern(model: HookedStock, number: int, slot: str, cache: Any, stream: Tensor) -> Tensor:
