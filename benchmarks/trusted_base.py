@@ -20,8 +20,15 @@ CHECKERS = {
     "native, with the linear runtime's bound": ("softhat.proof.check", "softhat.proof.linear"),
     "RASP programs": ("softhat.proof.programs",),
     "PyTorch and ONNX": ("softhat.proof.kernels",),
-    "GPT-2": ("softhat.proof.stock.certificate", "softhat.proof.gpt2.dense_bounds"),
-    "Llama": ("softhat.proof.stock.certificate", "softhat.proof.llama.dense_bounds"),
+    **{
+        name: (
+            "softhat.proof.stock.certificate",
+            f"softhat.proof.{room}.checkpoint",
+            f"softhat.proof.{room}.dense_scores",
+            f"softhat.proof.{room}.undisguise",
+        )
+        for name, room in (("GPT-2", "gpt2"), ("Llama", "llama"))
+    },
     "simulations": ("softhat.proof.simulations.check", "softhat.proof.simulations.lengths"),
     "simulations, with lengths in number formats": ("softhat.ahat.simulation.certificate",),
 }

@@ -14,10 +14,9 @@ from softhat.circuits.structure import CircuitBlock, Structure, head_wires
 from softhat.export.reading import read_export
 from softhat.io.errors import SofthatError, VoidError
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.undisguise import undisguise as undisguise_llama
-from softhat.proof.stock.checkpoint import Architecture, StockCheckpoint, VariableBlock
+from softhat.proof.stock.certify import undisguised
+from softhat.proof.stock.checkpoint import Architecture, BlockMatrices
 
 
 def structure_of(folder: Path) -> Structure:
@@ -25,13 +24,9 @@ def structure_of(folder: Path) -> Structure:
     export = read_export(folder)
     checkpoint, directions = export.checkpoint, export.directions
     assert directions is not None
-    plain: StockCheckpoint
+    assert isinstance(checkpoint, GPT2Checkpoint | LlamaCheckpoint)
     try:
-        if isinstance(checkpoint, LlamaCheckpoint):
-            plain = undisguise_llama(checkpoint, directions).checkpoint
-        else:
-            assert isinstance(checkpoint, GPT2Checkpoint)
-            plain = undisguise_gpt2(checkpoint, directions)
+        plain = undisguised(checkpoint, directions).checkpoint
     except VoidError as error:
         raise SofthatError(f"{folder}: {error}") from None
     a, table = plain.architecture, plain.embedding()
@@ -40,7 +35,7 @@ def structure_of(folder: Path) -> Structure:
     return Structure(tables != 0, tuple(blocks), rows.weights != 0)
 
 
-def _block(a: Architecture, block: VariableBlock) -> CircuitBlock:
+def _block(a: Architecture, block: BlockMatrices) -> CircuitBlock:
     heads = []
     for h in range(a.n_head):
         own, shared = a.rows_of(h)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softhat.proof.dense.matrices import frobenius, reading, spectral, values, widened
+from softhat.proof.dense.matrices import frobenius, head_values, reading, spectral, widened
 
 
 def test_norms_bound_products() -> None:
@@ -29,7 +29,7 @@ def test_values_are_what_is_written_but_for_what_was_measured() -> None:
         matrix = np.vstack([u @ form[:-1] @ rows, np.zeros(size)])
         matrix[:-1] += noise * rng.standard_normal((d, size))
         out = rows.T @ written @ u.T + noise * rng.standard_normal((size, d))
-        found = values(u, matrix, out, form, written, rows)
+        found = head_values(u, matrix, out, form, written, rows)
         for _ in range(30):
             v = rng.uniform(-1, 1, variables)
             got = (u @ v) @ matrix[:-1] @ out

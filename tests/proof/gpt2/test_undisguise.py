@@ -40,7 +40,7 @@ def test_what_is_written_comes_out_as_it_went_in(
     monkeypatch.setattr("softhat.export.gpt2.to_gpt2.disguised", noted)
     c, directions = read(tmp_path / "m", text)
     (trunk,) = trunks
-    plain = undisguise(c, directions)
+    plain = undisguise(c, directions).checkpoint
     pairs = slice(0, 2 * len(directions.residual), 2)
     assert np.array_equal(plain.embedding().tokens, trunk.wte[:, pairs])
     assert np.array_equal(plain.embedding().positions, trunk.wpe[:, pairs])

@@ -15,8 +15,8 @@ from tests.export.stock_models import torch
 
 FLOAT32, BFLOAT16 = STORAGES[0], STORAGES[1]
 BITS: list[Cell] = [BitCell(3)] * 60
-LAYER = Norm("LayerNorm", 64.0, 192 * U, 0.0, 0.0, 192 * U, 2 / 128)
-RMS = Norm("RMSNorm", 64.0, 68 * U, 0.0, 0.0, 0.0, 0.0)
+LAYER = Norm("LayerNorm", 64.0, 192 * U, 0.0, 0.0, 192 * U, 2 / 128, 1.0)
+RMS = Norm("RMSNorm", 64.0, 68 * U, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("norm", [LAYER, RMS])

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softhat.proof.stock.variables import Rows
+
 Matrix = NDArray[np.float64]
 SLACK = 2.0**-40
 """Far above what float64 rounds in sums of a few hundred terms, relative to their magnitudes."""
@@ -39,6 +41,11 @@ def widened(u: Matrix) -> Matrix:
     wide[:-1, :-1] = u
     wide[-1, -1] = 1.0
     return wide
+
+
+def lifted(rows: Rows) -> Matrix:
+    """Rows with their constants as a last column."""
+    return np.column_stack([rows.weights, rows.constants]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ def reading(u: Matrix, matrix: Matrix, form: Matrix, rows: Matrix) -> MatrixRead
     )
 
 
-def values(
+def head_values(
     u: Matrix, matrix: Matrix, out: Matrix, form: Matrix, written: Matrix, rows: Matrix
 ) -> MatrixValues:
     """`matrix` (d_model + 1, d_head) and `out` (d_head, d_model) as they are, `form`

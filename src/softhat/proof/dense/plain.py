@@ -18,9 +18,9 @@ from softhat.proof.dense.snapping import as_float32, read_logits
 from softhat.proof.stock.checkpoint import (
     Architecture,
     Array,
+    BlockMatrices,
     Embedding,
     StockCheckpoint,
-    VariableBlock,
 )
 from softhat.proof.stock.norms import Norm
 from softhat.proof.stock.variables import Cell, Rows
@@ -32,7 +32,7 @@ class PlainCheckpoint(StockCheckpoint):
 
     disguised: StockCheckpoint
     table: Embedding
-    blocks: tuple[VariableBlock, ...]
+    blocks: tuple[BlockMatrices, ...]
     rows: Rows
     """Of the logits, in units of `scale`."""
     scale: float
@@ -41,7 +41,7 @@ class PlainCheckpoint(StockCheckpoint):
     def of(
         disguised: StockCheckpoint,
         table: Embedding,
-        blocks: Sequence[VariableBlock],
+        blocks: Sequence[BlockMatrices],
         basis: Matrix,
     ) -> PlainCheckpoint:
         """With its logits read along the columns of `basis`."""
@@ -76,10 +76,16 @@ class PlainCheckpoint(StockCheckpoint):
     def architecture(self) -> Architecture:
         return self.disguised.architecture
 
+    def tables(self) -> Embedding:
+        return self.disguised.tables()
+
     def embedding(self) -> Embedding:
         return self.table
 
-    def over_variables(self, at: int) -> VariableBlock:
+    def over_coordinates(self, at: int) -> BlockMatrices:
+        return self.disguised.over_coordinates(at)
+
+    def over_variables(self, at: int) -> BlockMatrices:
         return self.blocks[at]
 
     def norm(self, cells: list[Cell]) -> Norm:
@@ -87,6 +93,22 @@ class PlainCheckpoint(StockCheckpoint):
 
     def logit_rows(self) -> tuple[Rows, bool]:
         return self.rows, self.disguised.logits()[1]
+
+
+@dataclass(frozen=True)
+class Undisguised:
+    """The plain checkpoint, and the bases in which it was read."""
+
+    checkpoint: PlainCheckpoint
+    basis: Matrix  # (d_model, variables): orthonormal columns
+    scored: list[list[Matrix]]
+    """Of each block and head of keys: the directions of the plain queries' and keys' rows."""
+    values: list[list[Matrix]]
+    """Of each block and head: rows are the directions of its values."""
+    places: list[list[list[int]]]
+    """Of each block and head: which rows of the plain values they are."""
+    shared_values: list[list[Matrix]]
+    """Of each block and head of keys: the directions of all rows of the plain values."""
 
 
 def check_orthonormal(rows: Matrix, where: str) -> None:

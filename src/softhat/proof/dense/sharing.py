@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
-from softhat.proof.dense.matrices import Matrix
+from softhat.proof.dense.matrices import Matrix, lifted
+from softhat.proof.stock.checkpoint import BlockMatrices
 from softhat.transformer.directions import Units
 
 
@@ -46,3 +47,14 @@ def sharing(units: Units, count: int, at: int) -> Sharing:
     own = np.flatnonzero(units.part >= 0)
     shares[units.part[own], own] = units.share[own]
     return Sharing(shares, units.factor.astype(np.float64))
+
+
+def sides(block: BlockMatrices, units: Units, at: int) -> tuple[Matrix, Matrix | None, Matrix]:
+    """What the sides of a block's clips read, with a constant each, their second factors, if they
+    have any, and what they write: what scales units, scales second factors where there are some."""
+    shared = sharing(units, len(block.gate.constants), at)
+    gate, down = lifted(block.gate), shared.total(block.down.T.astype(np.float64))
+    factor = shared.factor[:, None]
+    if block.up is None:
+        return shared.mean(gate / factor), None, down
+    return shared.mean(gate), shared.mean(lifted(block.up) / factor), down

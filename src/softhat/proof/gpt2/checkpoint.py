@@ -16,9 +16,9 @@ from softhat.proof.stock.checkpoint import (
     Architecture,
     Array,
     Assumed,
+    BlockMatrices,
     Embedding,
     StockCheckpoint,
-    VariableBlock,
     check_root,
 )
 from softhat.proof.stock.norms import Norm, square_of
@@ -101,33 +101,52 @@ class GPT2Checkpoint(StockCheckpoint):
             raw=True,
         )
 
-    def embedding(self) -> Embedding:
+    def tables(self) -> Embedding:
         tables = []
         for name in ("wte", "wpe"):
             table = self.tensor(f"transformer.{name}.weight")
             if table.shape[1:] != (self.d_model,):
                 raise VoidError("the embeddings do not fit the tokenizer")
-            tables.append(_written(table, f"transformer.{name}"))
+            tables.append(table)
         return Embedding(*tables)
 
-    def over_variables(self, at: int) -> VariableBlock:
-        block, where = self.block(at), f"block {at}: attention"
-        parts = np.split(_read(block.c_attn.T, where), 3)
-        biases = np.split(block.c_attn_bias, 3)
-        query, key, value = (Rows(*part) for part in zip(parts, biases, strict=True))
-        hidden = f"block {at}: the feed-forward"
-        return VariableBlock(
+    def embedding(self) -> Embedding:
+        tables = self.tables()
+        return Embedding(
+            _written(tables.tokens, "transformer.wte"),
+            _written(tables.positions, "transformer.wpe"),
+        )
+
+    def over_coordinates(self, at: int) -> BlockMatrices:
+        block = self.block(at)
+        parts = zip(np.split(block.c_attn.T, 3), np.split(block.c_attn_bias, 3), strict=True)
+        query, key, value = (Rows(*part) for part in parts)
+        return BlockMatrices(
             query=query,
             key=key,
             value=value,
-            output=_written(block.attn_proj, where).T,
-            gate=Rows(_read(block.c_fc.T, hidden), block.c_fc_bias),
+            output=block.attn_proj.T,
+            gate=Rows(block.c_fc.T, block.c_fc_bias),
             up=None,
-            down=_written(block.mlp_proj, hidden).T,
+            down=block.mlp_proj.T,
+        )
+
+    def over_variables(self, at: int) -> BlockMatrices:
+        block = self.over_coordinates(at)
+        where, hidden = f"block {at}: attention", f"block {at}: the feed-forward"
+        query, key, value = (_read(rows, where) for rows in (block.query, block.key, block.value))
+        return BlockMatrices(
+            query=query,
+            key=key,
+            value=value,
+            output=_written(block.output.T, where).T,
+            gate=_read(block.gate, hidden),
+            up=None,
+            down=_written(block.down.T, hidden).T,
         )
 
     def norm(self, cells: list[Cell]) -> Norm:
-        square = float(square_of(cells))
+        square, gain = float(square_of(cells)), norm_weight(self)
         variance = 2 * square / self.d_model
         rounding = min(self.d_model + 64, 256) * U
         return Norm(
@@ -135,14 +154,15 @@ class GPT2Checkpoint(StockCheckpoint):
             square=square,
             statistics=rounding,
             epsilon=self.epsilon / variance,
-            weight=abs(norm_weight(self) / variance**0.5 - 1),
+            weight=abs(gain / variance**0.5 - 1),
+            gain=gain,
             centre=rounding * variance**0.5,
             share=2 / self.d_model,
         )
 
     def logit_rows(self) -> tuple[Rows, bool]:
         weight, biased = self.logits()
-        return Rows.of(_read(weight, "the read-out")), biased
+        return _read(Rows.of(weight), "the read-out"), biased
 
 
 def norm_weight(c: GPT2Checkpoint) -> float:
@@ -164,7 +184,7 @@ def _written(matrix: Array, where: str) -> Array:
     return matrix[:, 0::2]
 
 
-def _read(rows: Array, where: str) -> Array:
-    """(rows, d_model) as weights on v of each pair."""
+def _read(rows: Rows, where: str) -> Rows:
+    """Rows over d_model coordinates as weights on v of each pair."""
     with np.errstate(over="ignore"):  # no proof reads what is not finite
-        return _written(rows, where) * np.float32(2)
+        return Rows(_written(rows.weights, where) * np.float32(2), rows.constants)

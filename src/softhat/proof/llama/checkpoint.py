@@ -12,9 +12,9 @@ from softhat.proof.stock.activations import Silu
 from softhat.proof.stock.checkpoint import (
     Architecture,
     Assumed,
+    BlockMatrices,
     Embedding,
     StockCheckpoint,
-    VariableBlock,
     check_root,
 )
 from softhat.proof.stock.norms import Norm, square_of
@@ -134,15 +134,15 @@ class LlamaCheckpoint(StockCheckpoint):
         exponents = np.arange(0, self.head_dim, 2) / self.head_dim
         return np.asarray(theta**-exponents / factor, np.float64)
 
-    def embedding(self) -> Embedding:
+    def tables(self) -> Embedding:
         """Positions turn, and add nothing."""
         return Embedding(
             self.tensor("model.embed_tokens.weight"), np.zeros((2, self.d_model), np.float32)
         )
 
-    def over_variables(self, at: int) -> VariableBlock:
+    def over_coordinates(self, at: int) -> BlockMatrices:
         block = self.block(at)
-        return VariableBlock(
+        return BlockMatrices(
             query=Rows.of(block.query),
             key=Rows.of(block.key),
             value=Rows.of(block.value),
@@ -167,6 +167,7 @@ class LlamaCheckpoint(StockCheckpoint):
             statistics=min(self.d_model + 4, 256) * U,
             epsilon=self.epsilon,
             weight=0.0,
+            gain=1.0,
             centre=0.0,
             share=0.0,
         )

@@ -12,33 +12,16 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix, row_norms
-from softhat.proof.dense.plain import PlainCheckpoint, check_orthonormal
-from softhat.proof.dense.sharing import sharing
+from softhat.proof.dense.plain import PlainCheckpoint, Undisguised, check_orthonormal
+from softhat.proof.dense.sharing import sides
 from softhat.proof.dense.snapping import NEAR, along, as_float32, read_rows, snapped
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.stock.checkpoint import Embedding, VariableBlock
+from softhat.proof.stock.checkpoint import BlockMatrices, Embedding
 from softhat.proof.stock.variables import Rows
 from softhat.transformer.directions import Directions, HeadBasis, Units
 
 
-@dataclass(frozen=True)
-class PlainLlama:
-    """The plain checkpoint, and the bases in which it was read."""
-
-    checkpoint: PlainCheckpoint
-    basis: Matrix  # (d_model, variables): orthonormal columns
-    turns: list[Matrix]
-    """Of each block, (heads of keys and values, head_dim, head_dim): rows are the directions of
-    what were the two coordinates of each pair."""
-    values: list[list[Matrix]]
-    """Of each block and query head: rows are the directions of its values."""
-    places: list[list[list[int]]]
-    """Of each block and query head: which rows of the plain values they are."""
-    shared_values: list[list[Matrix]]
-    """Of each block and head of keys and values: the directions of all rows of the plain values."""
-
-
-def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
+def undisguise(c: LlamaCheckpoint, directions: Directions) -> Undisguised:
     """What a disguised checkpoint computes if its directions are as claimed."""
     basis = _orthonormal(directions.residual.astype(np.float64)).T
     blocks = c.blocks
@@ -46,11 +29,12 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
         raise VoidError("the directions are not of this checkpoint")
     if basis.shape[1] != c.d_model:
         raise VoidError("the residual stream has not as many directions as coordinates")
-    embedding = read_rows(c.tensor("model.embed_tokens.weight"), basis)
+    tables = c.tables()
+    embedding = read_rows(tables.tokens, basis)
     heads = [_Heads(c, claimed, at, basis) for at, claimed in enumerate(directions.heads)]
-    sides = [_sides(c, units, at, basis) for at, units in enumerate(directions.units)]
+    units = [_units(c, claimed, at, basis) for at, claimed in enumerate(directions.units)]
     changed = np.zeros(c.d_model, bool)
-    for block, (_, _, written) in zip(heads, sides, strict=True):
+    for block, (_, _, written) in zip(heads, units, strict=True):
         changed |= block.output.any(axis=1) | written.any(axis=1)
     constants = Constants.of(embedding, c, ~changed)
 
@@ -58,7 +42,7 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
         return Rows.of(as_float32(constants.gathered(read, sizes)))
 
     plain = [
-        VariableBlock(
+        BlockMatrices(
             query=rows(block.query, pair_norms(block.query, c.head_dim)),
             key=rows(block.key, pair_norms(block.key, c.head_dim)),
             value=Rows.of(as_float32(block.value)),
@@ -67,13 +51,13 @@ def undisguise(c: LlamaCheckpoint, directions: Directions) -> PlainLlama:
             up=rows(up, row_norms(up)),
             down=as_float32(down),
         )
-        for block, (gate, up, down) in zip(heads, sides, strict=True)
+        for block, (gate, up, down) in zip(heads, units, strict=True)
     ]
-    table = Embedding(as_float32(embedding), c.embedding().positions)
-    return PlainLlama(
+    table = Embedding(as_float32(embedding), tables.positions)
+    return Undisguised(
         checkpoint=PlainCheckpoint.of(c, table, plain, basis),
         basis=basis,
-        turns=[block.turn for block in heads],
+        scored=[list(block.turn) for block in heads],
         values=[block.values for block in heads],
         places=[block.places for block in heads],
         shared_values=[block.shared_values for block in heads],
@@ -221,12 +205,11 @@ def pair_norms(rows: Matrix, size: int) -> Matrix:
     return np.repeat(np.sqrt(squares), 2, axis=1).reshape(-1)
 
 
-def _sides(
+def _units(
     c: LlamaCheckpoint, units: Units, at: int, basis: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of what units that share one read, along the
     directions, and what they write, plain."""
-    block = c.block(at).cast(np.float64)
-    shared = sharing(units, len(block.gate), at)
-    gate, up = shared.mean(block.gate), shared.mean(block.up / shared.factor[:, None])
-    return gate @ basis, up @ basis, along(shared.total(block.down.T), basis).T
+    gate, up, down = sides(c.over_coordinates(at), units, at)
+    assert up is not None
+    return gate[:, :-1] @ basis, up[:, :-1] @ basis, along(down, basis).T

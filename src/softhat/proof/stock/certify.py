@@ -4,16 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from softhat.proof.dense.bounds import DenseBounds
+from softhat.proof.dense.plain import Undisguised
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
-from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
+from softhat.proof.gpt2.dense_scores import DensePairs
 from softhat.proof.gpt2.undisguise import undisguise as undisguise_gpt2
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.dense_bounds import LlamaDenseBounds
+from softhat.proof.llama.dense_scores import DenseTurns
 from softhat.proof.llama.undisguise import undisguise as undisguise_llama
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import LengthBounds, Prover, StockCertificate
-from softhat.proof.stock.derivation import derive
+from softhat.proof.stock.derivation import Derivation, derive
 from softhat.transformer.directions import Directions
+
+
+def undisguised(
+    checkpoint: GPT2Checkpoint | LlamaCheckpoint, directions: Directions
+) -> Undisguised:
+    """The plain checkpoint that a disguised one stands for, if its directions are as claimed."""
+    if isinstance(checkpoint, GPT2Checkpoint):
+        return undisguise_gpt2(checkpoint, directions)
+    return undisguise_llama(checkpoint, directions)
+
+
+def dense_bounds(
+    stands_for: Undisguised,
+    derived: Derivation,
+    directions: Directions,
+    fused: bool,
+    margin: float | None,
+) -> DenseBounds:
+    """The bounds of a disguised checkpoint."""
+    scores = DenseTurns if derived.architecture.turns else DensePairs
+    return DenseBounds(stands_for, derived, directions, fused, margin, scores)
 
 
 def certify(
@@ -32,15 +55,9 @@ def certify(
     fused = kernel == "sdpa"
 
     def dense(directions: Directions) -> Callable[[], LengthBounds]:
-        if isinstance(checkpoint, GPT2Checkpoint):
-            stands_for = undisguise_gpt2(checkpoint, directions)
-            derived = derive(stands_for, formulas)
-            return lambda: GPT2DenseBounds(
-                derived, checkpoint, stands_for, directions, fused, margin
-            )
-        plain = undisguise_llama(checkpoint, directions)
-        derived = derive(plain.checkpoint, formulas)
-        return lambda: LlamaDenseBounds(derived, plain, checkpoint, directions, fused, margin)
+        stands_for = undisguised(checkpoint, directions)
+        derived = derive(stands_for.checkpoint, formulas)
+        return lambda: dense_bounds(stands_for, derived, directions, fused, margin)
 
     if isinstance(checkpoint, GPT2Checkpoint):
         target, activation = "gpt2", checkpoint.activation

@@ -30,16 +30,16 @@ B = TypeVar("B", bound=DecoderBlock)
 
 @dataclass(frozen=True)
 class Embedding:
-    """What tokens and positions hold: (rows, variables) each."""
+    """What tokens and positions hold: (rows, variables) each, or (rows, coordinates)."""
 
     tokens: Array
     positions: Array
 
 
 @dataclass(frozen=True)
-class VariableBlock:
-    """A block's matrices over variables: what the rows of all heads' queries, keys and values read,
-    and the hidden units; and what these write."""
+class BlockMatrices:
+    """A block's matrices over variables, or over coordinates: what the rows of all heads' queries,
+    keys and values read, and the hidden units; and what these write."""
 
     query: Rows
     key: Rows
@@ -143,11 +143,20 @@ class StockCheckpoint(ABC):
         """Its facts; what no proof is written for is refused."""
 
     @abstractmethod
-    def embedding(self) -> Embedding: ...
+    def tables(self) -> Embedding:
+        """What is embedded, over coordinates."""
+
+    def embedding(self) -> Embedding:
+        """The same over variables."""
+        return self.tables()
 
     @abstractmethod
-    def over_variables(self, at: int) -> VariableBlock:
-        """A block."""
+    def over_coordinates(self, at: int) -> BlockMatrices:
+        """A block, over coordinates."""
+
+    def over_variables(self, at: int) -> BlockMatrices:
+        """The same over variables."""
+        return self.over_coordinates(at)
 
     @abstractmethod
     def norm(self, cells: list[Cell]) -> Norm:

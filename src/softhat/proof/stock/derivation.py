@@ -16,7 +16,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.stock.automata import Claimed, claims_of
-from softhat.proof.stock.checkpoint import Architecture, StockCheckpoint, VariableBlock
+from softhat.proof.stock.checkpoint import Architecture, BlockMatrices, StockCheckpoint
 from softhat.proof.stock.distribution import ReadHead, read_head
 from softhat.proof.stock.embedding import embedded
 from softhat.proof.stock.gates import Gate, Unit, feed_forward
@@ -30,7 +30,7 @@ from softhat.proof.stock.variables import Cell, ConstantCell, Form, MeanCell, Ra
 class DerivedBlock:
     """A block's matrices, its heads and its gates."""
 
-    matrices: VariableBlock
+    matrices: BlockMatrices
     heads: list[StockHead] = field(default_factory=list)
     targets: list[list[int]] = field(default_factory=list)
     """Which variables each of `heads` writes."""
@@ -116,7 +116,7 @@ def read_logits(c: StockCheckpoint, readout: Readout) -> ReadHead:
 
 
 def head_forms(
-    architecture: Architecture, block: VariableBlock, at: int, h: int, number: int
+    architecture: Architecture, block: BlockMatrices, at: int, h: int, number: int
 ) -> PlacedHead | None:
     """A head's forms over variables; None if it writes nothing."""
     where = f"block {at}, head {h}"
@@ -152,7 +152,7 @@ def head_forms(
     return PlacedHead(forms, places.tolist())
 
 
-def hidden_units(block: VariableBlock, cells: list[Cell], at: int) -> dict[int, Unit]:
+def hidden_units(block: BlockMatrices, cells: list[Cell], at: int) -> dict[int, Unit]:
     """The hidden units of a block that write something.
 
     A second factor is exactly one variable that is always 1; then a unit's constant is read from

@@ -49,6 +49,8 @@ class Norm:
     """How far the mean that is taken off may be off 0 by its own rounding; 0 if none is taken."""
     share: float
     """Of what variables are off, how much the mean of all coordinates is off at most."""
+    gain: float
+    """The one weight of all norms."""
 
     @property
     def centres(self) -> bool:

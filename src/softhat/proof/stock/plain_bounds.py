@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
-from softhat.proof.stock.checkpoint import VariableBlock
+from softhat.proof.stock.checkpoint import BlockMatrices
 from softhat.proof.stock.counts import MeanCount
 from softhat.proof.stock.derivation import Derivation, DerivedBlock
 from softhat.proof.stock.gates import Gate
@@ -47,7 +47,7 @@ class Averaging:
     """A head that averages, and what it reads."""
 
     head: StockHead
-    block: VariableBlock
+    block: BlockMatrices
     read: Reading
 
 
@@ -98,7 +98,7 @@ class PlainBounds:
             self._record(f"{self.norm.name}, mean", factor.mean)
         return Reading(cells, off, factor, self.storage, self.architecture.coordinates)
 
-    def _in_range(self, block: VariableBlock, read: Reading) -> None:
+    def _in_range(self, block: BlockMatrices, read: Reading) -> None:
         """Nothing overflows, not even what nobody reads: 0 times infinity is no number. A sum is
         rounded, and what is rotated has √2 of its coordinates at most."""
         care = 1.5 if self.architecture.turns else 1.0
@@ -127,7 +127,7 @@ class PlainBounds:
                     self._record("stored bit", float(off[targets].max()))
         return off
 
-    def _lookup(self, head: StockHead, block: VariableBlock, read: Reading) -> float:
+    def _lookup(self, head: StockHead, block: BlockMatrices, read: Reading) -> float:
         """How far the output of a head may be off 0 or 1."""
         own, shared = self.architecture.rows_of(head.head)
         values = block.value[shared][np.flatnonzero(block.output[:, own].any(axis=0))]
@@ -261,7 +261,7 @@ class PlainBounds:
         spacing = self.storage.unit * 2.0 ** floor(log2(gate.low))
         return min(room, gate.low - far, spacing / 2)
 
-    def _units_in_range(self, block: VariableBlock, reach: Vector, read: Reading) -> None:
+    def _units_in_range(self, block: BlockMatrices, reach: Vector, read: Reading) -> None:
         """A sum, its unit, the product with a second factor and their storing are rounded:
         (1 + 2^-8)^8 < 1.1."""
         largest = float(reach.max(initial=0))

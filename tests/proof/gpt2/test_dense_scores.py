@@ -14,9 +14,7 @@ import pytest
 import softhat
 from softhat.circuits.stock_network import StockNetwork
 from softhat.export.reading import Export, read_export
-from softhat.proof.gpt2.dense_bounds import GPT2DenseBounds
-from softhat.proof.gpt2.undisguise import undisguise
-from softhat.proof.stock.certify import certify
+from softhat.proof.stock.certify import certify, dense_bounds, undisguised
 from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
@@ -84,9 +82,9 @@ def test_measured_errors_stay_within_the_bounds(text: str, tmp_path: Path) -> No
     export = made(text, tmp_path / "m")
     c, directions = export.checkpoint, export.directions
     assert c is not None and directions is not None
-    plain = undisguise(c, directions)
-    found = derive(plain, export.formulas)
-    bounds = GPT2DenseBounds(found, c, plain, directions, True, None)
+    stands_for = undisguised(c, directions)
+    found = derive(stands_for.checkpoint, export.formulas)
+    bounds = dense_bounds(stands_for, found, directions, True, None)
     bounds.check(CONTEXT - 1)
     assert not errors(dict(c.tensors), c.n_head, export.formulas["output"], CONTEXT - 1)
     # Stored bits, read along their directions in float64: ±1 up to the bound.

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.proof.llama.squares import Squares, squares_off
+from softhat.proof.dense.squares import Squares, squares_off
 
 SMALL = st.floats(-0.04, 0.04)
 

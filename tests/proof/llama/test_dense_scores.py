@@ -18,9 +18,7 @@ import softhat
 from softhat.circuits.stock_network import StockNetwork
 from softhat.export.reading import Export, read_export
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
-from softhat.proof.llama.dense_bounds import LlamaDenseBounds
-from softhat.proof.llama.undisguise import undisguise
-from softhat.proof.stock.certify import certify
+from softhat.proof.stock.certify import certify, dense_bounds, undisguised
 from softhat.proof.stock.derivation import derive
 from softhat.proof.stock.variables import BitCell
 from softhat.transformer.directions import Directions
@@ -86,9 +84,9 @@ def errors(export: Export, c: LlamaCheckpoint, longest: int, kernel: str = "sdpa
 def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_path: Path) -> None:
     export = made(text, tmp_path / "m", positions=positions)
     c, directions = parts(export)
-    plain = undisguise(c, directions)
-    found = derive(plain.checkpoint, export.formulas)
-    bounds = LlamaDenseBounds(found, plain, c, directions, True, None)
+    stands_for = undisguised(c, directions)
+    found = derive(stands_for.checkpoint, export.formulas)
+    bounds = dense_bounds(stands_for, found, directions, True, None)
     longest = softhat.certify(tmp_path / "m").max_length["float32"]
     bounds.check(longest)
     for kernel in ("sdpa", "eager"):
@@ -97,7 +95,7 @@ def test_measured_errors_stay_within_the_bounds(text: str, positions: str, tmp_p
     seen: dict[str, Any] = {}
     StockNetwork(tmp_path / "m").run(long_words(longest, 2, 5), seen=seen)
     last = seen[f"blocks.{c.blocks - 1}.hook_resid_post"]
-    values = last @ plain.basis
+    values = last @ stands_for.basis
     stored = [p for p, cell in enumerate(found.cells[-1]) if isinstance(cell, BitCell)]
     off = np.abs(np.abs(values[..., stored]) - 1).max()
     most = max(bounds.bounds["stored bit"], 2 * bounds.bounds["head output"])
