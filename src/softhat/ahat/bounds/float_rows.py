@@ -48,6 +48,9 @@ class Steep:
     slopes: tuple[float, ...] | None = None
     """Given: the m-th neighbour of the maximum lies m gaps below it, and each row of its key
     differs from the maximum's by at most m times this."""
+    own: tuple[float, ...] | None = None
+    """Given: the head returns its own score, and in the reals each row of its value is off by at
+    most this (Theorem 44)."""
 
     def drops(self, blocks: Blocks) -> Floats:
         """βγ for the rows of each block."""
@@ -69,6 +72,7 @@ class BlockRow:
     winners: Truths  # [I, J]: may the maximum of a row of block I lie in block J?
     apart: float  # of the scores of two maximal keys, in floats
     spread: float  # how far two keys' scores can be off against each other
+    away: Floats | None = None  # (blocks,): how far any key's score can be off against a maximum
 
 
 class BlockScores:
@@ -151,7 +155,8 @@ class BlockScores:
         spread = float(np.where(both, off, 0.0).max())
         apart = 0.0 if single else self._apart(winners, spread)
         leak = self._leak(steep, blocks, off, query, pairs)
-        return BlockRow(np.where(winners, leak, 0.0).max(axis=1), winners, apart, spread)
+        away = np.where(winners[:, :, None] & pairs, off, 0.0).max(axis=(1, 2))
+        return BlockRow(np.where(winners, leak, 0.0).max(axis=1), winners, apart, spread, away)
 
     def _leak(
         self, steep: Steep, blocks: Blocks, off: Floats, query: Floats, pairs: Truths

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from softhat.ahat.bounds.blocks import Blocks, blocks
 from softhat.ahat.bounds.envelope import Envelope, feature_box, symbol_rows, token_box
-from softhat.ahat.bounds.float_rows import BlockRow, BlockScores, Steep
+from softhat.ahat.bounds.float_rows import FAR, BlockRow, BlockScores, Steep
 from softhat.ahat.bounds.weights import HeadEntries, LayerWeights, Weights
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import Feature, Named, Table
@@ -123,6 +123,13 @@ class _BlockFloats(Arithmetic):
         shift = np.minimum(1.0, moved + self.keys * at.tiny)[:, None]
         error = worst + shift * (hull.high - hull.low + 2 * worst) + rounding * hat + at.tiny
         error = np.minimum(error, np.where(np.isnan(closed), np.inf, closed))
+        steep = None if self.heads.steep is None else self.heads.steep.get(name)
+        if steep is not None and steep.own is not None and row.away is not None:
+            # Weights of keys are off by e^±away against a maximal one's, and so is their mean by
+            # e^(2·away) of what it is below that.
+            below = np.exp(np.minimum(2 * row.away, FAR))[:, None] * np.array(steep.own)
+            lost = self.keys * at.tiny * (hull.high - hull.low)
+            error = np.minimum(error, worst + below + lost + rounding * hat + at.tiny)
         nothing = (v.size == 0).all(axis=0) & (v.error == 0).all(axis=0)
         error = np.where(nothing, 0.0, error)
         size = (SLACK * leaked * hat + at.tiny * (leak > 0)).max(axis=0)

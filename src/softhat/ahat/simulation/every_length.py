@@ -27,13 +27,14 @@ from softhat.ahat.simulation.temperature import NoTemperatureError
 from softhat.ahat.simulation.temperature_laws import (
     HeadTemperature,
     TemperatureLaws,
+    needed,
     temperature_laws,
 )
 from softhat.ahat.simulation.unique import require_broken, tie_broken
-from softhat.numbers.laws import ONE, Law, Length, Tabled, as_law, log, rounded_up
+from softhat.numbers.laws import ONE, Law, Tabled, as_law, rounded_up
 from softhat.numerics.formats import FORMATS, Format, format_of
 from softhat.proof.simulations.check import EvidenceVerdict, check
-from softhat.proof.simulations.errors import inverse
+from softhat.proof.simulations.errors import Sharp, inverse, least_temperature
 
 SHARES = {
     None: Fraction(15, 16),
@@ -99,7 +100,8 @@ def derived(prepared: AHAT, epsilon: float | None, dtype: str | None) -> EveryLe
     require_broken(prepared)
     allowed = _decisive(prepared) if epsilon is None else as_law(Fraction(epsilon))
     strict = as_law(1) if allowed is None else inverse(allowed * SHARES[dtype])
-    temperatures = _sharpened(temperature_laws(averaging(prepared), strict))
+    # In floats what leaks has to be less than what rounds, whatever it adds to the mean.
+    temperatures = _sharpened(temperature_laws(averaging(prepared), strict, own=dtype is None))
     share = Fraction(0) if error_free(prepared) else SHARES[dtype]
     laws = {name: ONE if law is None else law for name, law in temperatures.betas.items()}
     return EveryLength(prepared, laws, evidence_of(temperatures, allowed, share), epsilon, dtype)
@@ -160,8 +162,8 @@ def _head(claim: EveryLength, name: HeadId, error: float) -> SimulatedHead:
         name=title,
         kind="tieless" if fact.single else tied,
         beta=float(law.at(1)),
-        gap=fact.gap.text,
-        leak=1 / float(fact.leak.law.at(1)),
+        gap=fact.claim.gap.text,
+        leak=1 / float(fact.claim.leak.law.at(1)) if fact.slopes is None else 1.0,
         error=error,
         law=law,
     )
@@ -199,7 +201,7 @@ def _sharpened(temperatures: TemperatureLaws) -> TemperatureLaws:
     for name in loose:
         head = heads[name]
         assert head is not None
-        law, short = head.gap, [gaps[n][name] for n in range(1, top + 1)]
+        law, short = head.claim.gap, [gaps[n][name] for n in range(1, top + 1)]
         wider = [
             Fraction(law.at(n)) if g == math.inf else max(Fraction(g), Fraction(law.at(n)))
             for n, g in enumerate(short, 1)
@@ -214,9 +216,9 @@ def _sharpened(temperatures: TemperatureLaws) -> TemperatureLaws:
 
 
 def _warmer(head: HeadTemperature, gap: Fraction, n: int, sinks: int) -> Fraction:
-    by_law = Fraction(head.beta.at(n))
-    if gap <= head.gap.at(n):
+    by_law, claim = Fraction(head.beta.at(n)), head.claim
+    if gap <= claim.gap.at(n):
         return by_law
-    inside = head.leak.law * Length(sinks) * (2 if head.dangerous else 1)
-    inside = inside * Fraction(7, 4) if head.erroneous else inside
-    return min(by_law, Fraction(rounded_up(as_law(1 / gap) * log(inside)).at(n)))
+    inside = needed(claim.leak, None, sinks, head.erroneous, head.dangerous)
+    here = Sharp(as_law(gap), None if claim.inside is None else inside, claim.leak, None)
+    return min(by_law, Fraction(rounded_up(least_temperature(here, sinks)).at(n)))

@@ -106,10 +106,10 @@ def _head(head: HeadTemperature | None, others: Law | None) -> dict[str, Any] | 
     if head is None:
         return None
     return {
-        "gap": head.gap.to_json(),
-        "inside": head.logarithm.of.to_json(),
-        "leak": head.leak.law.to_json(),
-        "crowd": head.crowd,
+        "gap": head.claim.gap.to_json(),
+        "inside": None if head.claim.inside is None else head.claim.inside.to_json(),
+        "leak": head.claim.leak.law.to_json(),
+        "crowd": head.claim.crowd,
         "others": None if others is None else others.to_json(),
         "short_gaps": [str(gap) for gap in head.short_gaps],
     }

@@ -12,11 +12,10 @@ from softhat.ahat.bounds.floats import FOREVER, Temperatures, float_error, longe
 from softhat.ahat.bounds.weights import weights
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.short_floats import Known, can_be_short, short_error
-from softhat.ahat.simulation.temperature_laws import HeadTemperature, proved_temperature
-from softhat.numbers.laws import Law, log_of
+from softhat.numbers.laws import Law, Log, log_of
 from softhat.numbers.positions import needs_end
 from softhat.numerics.formats import Format
-from softhat.proof.simulations.check import EvidenceVerdict
+from softhat.proof.simulations.check import EvidenceVerdict, HeadFact
 from softhat.proof.simulations.source import HeadId
 
 
@@ -44,7 +43,7 @@ def law_lengths(
     used = weights(model)
     facts = _facts(model, verdict, betas)
     known = tuple(
-        (name, fact.gap, fact.single)
+        (name, fact.claim.gap, fact.single)
         for name, fact in sorted(verdict.heads.items())
         if fact is not None
     )
@@ -74,7 +73,7 @@ def law_lengths(
 
 def _closely(
     model: AHAT,
-    facts: Mapping[HeadId, _Fact],
+    facts: Mapping[HeadId, _Head],
     known: Known,
     n: int,
     form: Format,
@@ -83,38 +82,36 @@ def _closely(
     """The error at a short length, from all its words; inf if they are many."""
     if not can_be_short(model, n):
         return math.inf
-    heads = {name: fact.head for name, fact in facts.items()}
-    logarithms = [h.beta.log_at(n) for h in heads.values() if h is not None]
-    if max(logarithms, default=0.0) > 700:
+    if max((head.beta.log_at(n) for head in facts.values()), default=0.0) > 700:
         return math.inf
-    betas = {name: 1.0 if h is None else float(h.beta.at(n)) for name, h in heads.items()}
+    betas = {name: float(head.beta.at(n)) for name, head in facts.items()}
     return short_error(model, n, betas, form, enough, known)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
+class _Head:
     """What is known of a head at every length."""
 
-    head: HeadTemperature | None
-    single: bool  # one key is maximal in every row
-    agreed: bool  # or those that are have one value
+    beta: Law
+    proved: HeadFact | None  # None: it is uniform
     crowd: int | None  # at most so many keys at each multiple of the gap
-    bends: tuple[tuple[Fraction, Fraction], ...] | None  # of concave scores, the rows that count
     prefix: bool  # row i is the last row of the word's prefix of length i
+
+    @property
+    def tabled(self) -> int:
+        """β is a table to this length."""
+        return 0 if self.proved is None else len(self.proved.short_gaps)
 
 
 def _facts(
     model: AHAT, verdict: EvidenceVerdict, betas: Mapping[HeadId, Law]
-) -> Mapping[HeadId, _Fact]:
+) -> Mapping[HeadId, _Head]:
     result = {}
     for name, fact in verdict.heads.items():
-        if fact is None:
-            result[name] = _Fact(None, False, False, None, None, False)
-            continue
-        head = proved_temperature(fact, betas[name])
-        crowd = 2 if fact.crowd is None and fact.bends is not None else fact.crowd
-        prefix = _of_prefixes(model, name[0])
-        result[name] = _Fact(head, fact.single, fact.agreed, crowd, fact.bends, prefix)
+        crowd = None if fact is None else fact.claim.crowd
+        if crowd is None and fact is not None and fact.bends is not None:
+            crowd = 2
+        result[name] = _Head(betas[name], fact, crowd, _of_prefixes(model, name[0]))
     return result
 
 
@@ -124,50 +121,61 @@ def _of_prefixes(model: AHAT, layer: int) -> bool:
     return backward and not model.eos and not any(needs_end(f) for f in model.positions)
 
 
-def _temperatures(facts: Mapping[HeadId, _Fact], low: int, high: int, form: Format) -> Temperatures:
+def _temperatures(facts: Mapping[HeadId, _Head], low: int, high: int, form: Format) -> Temperatures:
     """The greatest β and the greatest leaks over the stretch."""
     beta: dict[HeadId, float] = {}
     leak: dict[HeadId, float] = {}
     near: dict[HeadId, int] = {}
-    for name, fact in facts.items():
-        head = fact.head
-        if head is None:
+    for name, head in facts.items():
+        if head.proved is None:
             beta[name], leak[name] = 1.0, 0.0
             continue
+        claim = head.proved.claim
         # Laws rise with n; entries of a table need not.
         short = [float(head.beta.at(n)) for n in range(low, min(high, head.tabled) + 1)]
         logarithm = head.beta.log_at(high)
         beta[name] = max(float(head.beta.at(high)) if logarithm < 700 else math.inf, *short, 0.0)
-        leak[name] = math.exp(-log_of(head.leak.law.at(low)))
-        if fact.crowd is not None and not short:  # the m-th nearest key lies at m times the gap
-            steps = (form.lost + 2) / float(head.logarithm.at(low))
-            near[name] = fact.crowd * math.ceil(steps) + 1
-    single = {name: fact.single for name, fact in facts.items()}
-    benign = [name for name, fact in facts.items() if fact.agreed]
+        leak[name] = 1.0
+        if claim.inside is None:
+            continue  # its attention may lie anywhere
+        leak[name] = math.exp(-log_of(claim.leak.law.at(low)))
+        if head.crowd is not None and not short:  # the m-th nearest key lies at m times the gap
+            steps = (form.lost + 2) / float(Log(claim.inside).at(low))
+            near[name] = head.crowd * math.ceil(steps) + 1
+    single = {name: h.proved is not None and h.proved.single for name, h in facts.items()}
+    benign = [name for name, h in facts.items() if h.proved is not None and h.proved.agreed]
     return Temperatures(beta, leak, single, near, benign=benign)
 
 
-def _steep(facts: Mapping[HeadId, _Fact], low: int, high: int) -> dict[HeadId, Steep]:
-    """βγ over the stretch: at least the law's logarithm, which rises with n."""
+def _steep(facts: Mapping[HeadId, _Head], low: int, high: int) -> dict[HeadId, Steep]:
+    """βγ over the stretch: at least the law's logarithm, which rises with n; or, of a head that
+    returns its own score, β at its start times γ at its end, since β rises and γ falls."""
     result = {}
-    for name, fact in facts.items():
-        head = fact.head
-        if head is None:
+    for name, head in facts.items():
+        if head.proved is None:
             continue
+        fact, claim = head.proved, head.proved.claim
         short = range(low, min(high, head.tabled) + 1)
         betas = [Fraction(head.beta.at(n)) for n in short]
-        drops = [float(b * head.short_gaps[n - 1]) for n, b in zip(short, betas, strict=True)]
+        drops = [float(b * fact.short_gaps[n - 1]) for n, b in zip(short, betas, strict=True)]
         least = [float(b) for b in betas]
         if high > head.tabled:
             start = max(low, head.tabled + 1)
-            drops.append(float(head.logarithm.at(start)))
+            if claim.inside is None:
+                steepest = head.beta.log_at(start) + claim.gap.log_at(high)
+                drops.append(math.exp(min(steepest, 700.0)) * (1 - 1e-10))
+            else:
+                drops.append(float(Log(claim.inside).at(start)))
             least.append(math.exp(min(head.beta.log_at(start), 700.0)))
         steep = Steep(min(drops) * (1 - 1e-12), None, min(least) * (1 - 1e-9))
+        if fact.slopes is not None:
+            below = (1 + 1e-9) / float(claim.leak.law.at(low))
+            steep = replace(steep, own=tuple(float(abs(x)) * below for x in fact.slopes))
         if not short:  # in units of the law's gaps
             slopes = None
             if fact.bends is not None:
                 slopes = tuple(float(abs(a) + 2 * high * abs(c)) for a, c in fact.bends)
-            gap = head.gap if fact.prefix else None
-            steep = replace(steep, crowd=fact.crowd, gap=gap, slopes=slopes)
+            gap = claim.gap if head.prefix else None
+            steep = replace(steep, crowd=head.crowd, gap=gap, slopes=slopes)
         result[name] = steep
     return result

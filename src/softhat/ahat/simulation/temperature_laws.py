@@ -19,6 +19,9 @@ weights on through their linear maps, a head takes its share δ of what is left,
 scores carry error add the weight β/θ on what they read. Ranges and weights are monomials of n
 (`magnitudes`); so β is a monomial of n times a logarithm, and each layer above another adds to the
 logarithm only.
+
+A head that returns its own score, where scores carry no error, needs less (Theorem 44,
+`softhat.proof.simulations.own_score`): β = min(γ⁻¹·ln(T·γ/δ), δ⁻¹·ln((T + 19)/8)).
 """
 
 from __future__ import annotations
@@ -34,9 +37,18 @@ from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT
 from softhat.ahat.simulation.magnitudes import Magnitude, number, of_law, of_log, of_polynomial
 from softhat.numbers.laws import Constant, Law, Length, Log, rounded_up
-from softhat.proof.simulations.check import HeadFact
-from softhat.proof.simulations.errors import erring, flat_radius, inverse
+from softhat.proof.simulations.errors import (
+    SIX_BITS,
+    Sharp,
+    erring,
+    flat_radius,
+    inverse,
+    least_temperature,
+    stake,
+)
+from softhat.proof.simulations.own_score import OwnScore, own_score
 from softhat.proof.simulations.residual import ResidualStream, Sight
+from softhat.proof.simulations.sizes import SizeLaw
 from softhat.proof.simulations.source import SourceLayer, SourceModel, columns, support
 
 LOOSE = Fraction(1, 2)  # θ where one key is maximal
@@ -51,28 +63,10 @@ class HeadTemperature:
     """One head: β(n), and what it is computed from."""
 
     beta: Law
-    gap: Law
-    logarithm: Log  # β is this over the gap, rounded up to 6 significant bits
-    leak: Magnitude  # 1/δ: total variation is at most δ(n)
+    claim: Sharp
     erroneous: bool  # its scores carry error
     dangerous: bool  # and several keys of different values may be maximal
-    crowd: int | None  # at most so many keys at each multiple of the gap (`peaks.crowd`)
     short_gaps: tuple[Fraction, ...] = ()  # at n = 1, 2, …, where β is a table of its own
-
-    @property
-    def tabled(self) -> int:
-        """β is a table to this length."""
-        return len(self.short_gaps)
-
-    @property
-    def strictness(self) -> Magnitude:
-        """1/θ: β times the error of a score difference is at most θ."""
-        return self.leak if self.dangerous else number(1 / LOOSE)
-
-    @property
-    def size(self) -> Magnitude:
-        """A bound on β, rounding up included."""
-        return of_law(inverse(self.gap)) * of_log(self.logarithm) * number(Fraction(33, 32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +84,9 @@ class TemperatureLaws:
         return {name: None if h is None else h.beta for name, h in self.heads.items()}
 
 
-def proved_temperature(fact: HeadFact, beta: Law) -> HeadTemperature:
-    """What the checker has proved of a head, in the terms of this module."""
-    return HeadTemperature(
-        beta=beta,
-        gap=fact.gap,
-        logarithm=Log(fact.inside),
-        leak=Magnitude(fact.leak.coefficient, fact.leak.degrees),
-        erroneous=fact.erroneous,
-        dangerous=fact.erroneous and not fact.agreed,
-        crowd=fact.crowd,
-        short_gaps=fact.short_gaps,
-    )
-
-
-def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
-    """β(n) of every head such that every value errs by at most 1/strictness(n), in the reals."""
+def temperature_laws(model: AHAT, strictness: Law, own: bool = True) -> TemperatureLaws:
+    """β(n) of every head such that every value errs by at most 1/strictness(n), in the reals.
+    `own`: by Theorem 44 too, of heads that return their own scores."""
     laws, source = gap_laws(model), source_of(model)
     wrong, middles = _wrong(source, laws.portrait)
     goal = of_law(strictness)
@@ -120,7 +101,7 @@ def temperature_laws(model: AHAT, strictness: Law) -> TemperatureLaws:
         if layer.forward is not None:
             weights = _before_forward(layer, laws.portrait.states[l], weights, middles[l])
         middle = weights
-        weights = _before_heads(l, layer, laws, weights, wrong[l], heads)
+        weights = _before_heads(l, layer, laws, weights, wrong[l], heads, own)
         history.append((weights, middle))
     return TemperatureLaws(model, heads, tuple(reversed(history)), end)
 
@@ -169,6 +150,7 @@ def _before_heads(
     weights: Weights,
     wrong: frozenset[int],
     heads: dict[HeadId, HeadTemperature | None],
+    own: bool,
 ) -> Weights:
     """Choose β of the layer's heads; the weights before the layer."""
     sharp = [h for h in range(len(layer.heads)) if laws.gap[l, h] is not None]
@@ -181,48 +163,63 @@ def _before_heads(
                     result[d] = result.get(d, Magnitude()) + a.times(2 * abs(w))
     for h in sharp:
         view = laws.portrait.views[l, h]
-        share = _influence(view, weights).times(Fraction(upstream * len(sharp)))
-        temperature = _temperature(laws, (l, h), share, wrong)
-        heads[l, h] = temperature
-        if temperature.erroneous:
+        erroneous = bool((columns(view.head.query) | columns(view.head.key)) & wrong)
+        # Where a maximum is not crowded, Theorem 12 may ask for less.
+        may = own and not erroneous and crowd(view) is None
+        returned = own_score(view) if may else None
+        share = _influence(view, returned, weights).times(Fraction(upstream * len(sharp)))
+        temperature = heads[l, h] = _temperature(laws, (l, h), share, erroneous, returned)
+        if erroneous:
+            colder = _strictness(temperature)
             for d, a in _read_by_scores(view, wrong).items():
-                result[d] = (
-                    result.get(d, Magnitude()) + a * temperature.size * temperature.strictness
-                )
+                result[d] = result.get(d, Magnitude()) + a * colder
             for d, a in _queries(view, wrong).items():
                 result[d] = result.get(d, Magnitude()) + a
     return result
 
 
 def _temperature(
-    laws: GapLaws, name: HeadId, share: Magnitude, wrong: frozenset[int]
+    laws: GapLaws, name: HeadId, share: Magnitude, erroneous: bool, own: OwnScore | None
 ) -> HeadTemperature:
-    """β for a head that must leave at most 1/share."""
-    view, gap = laws.portrait.views[name], laws.gap[name]
+    """β for a head that must leave at most 1/share, of its own score or of its attention."""
+    gap, sinks = laws.gap[name], laws.portrait.model.sinks
     assert gap is not None
-    erroneous = bool((columns(view.head.query) | columns(view.head.key)) & wrong)
     dangerous = erroneous and not laws.portrait.agreed[name]
-    leak = share.at_least(LEAST)
-    rows = crowd(view)
-    keys = Length(laws.portrait.model.sinks) if rows is None else Constant(Fraction(rows))
+    rows = crowd(laws.portrait.views[name])
+    if own is not None and share.coefficient:
+        claim = Sharp(gap, None, share, rows)
+    else:
+        leak = share.at_least(LEAST)
+        claim = Sharp(gap, needed(leak, rows, sinks, erroneous, dangerous), leak, rows)
+    return HeadTemperature(rounded_up(least_temperature(claim, sinks)), claim, erroneous, dangerous)
+
+
+def needed(leak: SizeLaw, rows: int | None, sinks: int, erroneous: bool, dangerous: bool) -> Law:
+    """The argument of β's logarithm, by Theorem 12."""
+    keys = Length(sinks) if rows is None else Constant(Fraction(rows))
     inside = leak.law * keys * (2 if dangerous else 1)
     if erroneous:
         inside = inside * Fraction(7, 4)  # e^θ, for θ ≤ 1/2
-    if rows is not None:
-        inside = inside + 1
-    logarithm = Log(inside)
-    beta = rounded_up(inverse(gap) * logarithm)
-    return HeadTemperature(beta, gap, logarithm, leak, erroneous, dangerous, rows)
+    return inside if rows is None else inside + 1
 
 
-def _influence(view: Sight, weights: Weights) -> Magnitude:
-    """Σ a_c · range of what the head writes to c: the weight of its total variation."""
+def _strictness(head: HeadTemperature) -> Magnitude:
+    """β/θ, rounding up included: how small the error of a difference of scores must be."""
+    claim = head.claim
+    assert claim.inside is not None
+    size = of_law(inverse(claim.gap)) * of_log(Log(claim.inside)) * number(SIX_BITS)
+    return size * (
+        Magnitude(claim.leak.coefficient, claim.leak.degrees)
+        if head.dangerous
+        else number(1 / LOOSE)
+    )
+
+
+def _influence(view: Sight, own: OwnScore | None, weights: Weights) -> Magnitude:
+    """Σ a_c · what a head's δ moves in coordinate c: the weight of its δ."""
     total = Magnitude()
     for c, a in weights.items():
-        row = view.head.through(c)
-        if any(row):
-            width = view.stream.range(view.stream.read(row)).width
-            total = total + a * of_polynomial(width)
+        total = total + a * of_polynomial(stake(view, own, c))
     return total
 
 

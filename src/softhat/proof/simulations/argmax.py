@@ -14,6 +14,7 @@ from itertools import combinations
 
 from softhat.numbers.grids import Generator
 from softhat.numbers.growth import point
+from softhat.proof.simulations.own_score import own_score
 from softhat.proof.simulations.residual import LinearReading, ResidualStream, Sight
 from softhat.proof.simulations.source import BOS, EOS, NOTHING, Vector
 
@@ -76,10 +77,10 @@ def agreeing(sight: Sight) -> bool:
     may divide its attention among them as it likes: what it writes is off by what goes elsewhere
     alone, times the range of what it writes, even where scores that should be equal are not.
     Machine-checked: `unique_agreeing` of proofs/Unique.v, `row_error_benign`
-    of proofs/Ties.v.
+    of proofs/Ties.v. A head that returns its own score is of this kind (Theorem 44).
     """
     written = [any(row[k] for row in sight.head.output) for k in range(len(sight.head.value))]
-    return one_value(sight, written) is not None
+    return one_value(sight, written) is not None or own_score(sight) is not None
 
 
 def averaging(sight: Sight) -> Sight:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from softhat.numbers.laws import ONE, Constant, Law, Length, Log, RoundedUp, Tabled, product
+from softhat.numbers.laws import ONE, Constant, Law, Length, Log, RoundedUp, Tabled
 from softhat.numbers.rationals import odd_part
 from softhat.proof.simulations import evidence as claimed
 from softhat.proof.simulations import source as sources
@@ -25,12 +25,14 @@ from softhat.proof.simulations.errors import (
     check_heads,
     erring,
     inverse,
+    least_temperature,
     require,
 )
+from softhat.proof.simulations.own_score import own_score
 from softhat.proof.simulations.residual import ResidualStream, Sight
 from softhat.proof.simulations.single import asked_of, parabolas
 from softhat.proof.simulations.sizes import SizeLaw, of_law
-from softhat.proof.simulations.source import HeadId, SourceModel, columns, support
+from softhat.proof.simulations.source import HeadId, SourceModel, Vector, columns, support
 from softhat.proof.simulations.walk import Stage, check_margin, walked
 
 LONGEST_TABLE = 8
@@ -40,15 +42,13 @@ MOST_WORDS = 600
 
 @dataclass(frozen=True, slots=True)
 class HeadFact:
-    """What is proved of a head at every length: γ, the logarithm's argument in β, 1/δ, how crowded
-    its maximum is, whether every row has one maximum, whether keys that share it have one value,
-    whether its scores err, exact gaps of short words, and a and c of keys a·j + c·j² that make its
-    scores concave."""
+    """What is proved of a head at each length: what is claimed of it, λ of each row of its value if
+    it returns its own score, whether every row has one maximum, whether keys that share it have one
+    value, whether its scores err, exact gaps of short words, and a and c of keys a·j + c·j² that
+    make its scores concave."""
 
-    gap: Law
-    inside: Law
-    leak: SizeLaw
-    crowd: int | None
+    claim: Sharp
+    slopes: Vector | None
     single: bool
     agreed: bool
     erroneous: bool
@@ -126,13 +126,12 @@ class _Walk:
             require(self.laws[name] == ONE, f"{where}: it is uniform, and its β is not 1")
             return None
         sharp = claim.sharp
+        own = own_score(seen) if sharp.inside is None else None
         errs = bool((columns(seen.head.query) | columns(seen.head.key)) & wrong)
         self._beta(name, where, claim, errs, errs and not fact.agreed)
         return HeadFact(
-            sharp.gap,
-            sharp.inside,
-            sharp.leak,
-            sharp.crowd,
+            sharp,
+            None if own is None else own.slopes,
             fact.single,
             fact.agreed,
             errs,
@@ -146,23 +145,28 @@ class _Walk:
         """β·γ is at least the logarithm: by the form of the law, or by numbers in a table."""
         law, sharp = self.laws[name], claim.sharp
         beyond = law.beyond if isinstance(law, Tabled) else law
-        expected = RoundedUp(product(inverse(sharp.gap), Log(sharp.inside)), 6)
+        expected = RoundedUp(least_temperature(sharp, self.source.sinks), 6)
         require(beyond == expected, f"{where}: its temperature laws are not those of the evidence")
-        of_law(Log(sharp.inside))  # at least 1
+        if sharp.inside is not None:
+            of_law(Log(sharp.inside))  # at least 1
         entries = law.entries if isinstance(law, Tabled) else ()
         require(len(entries) == len(claim.short_gaps), f"{where}: its table of β")
         if not entries:
             return
         require(len(entries) <= LONGEST_TABLE, f"{where}: its table of β is too long")
-        need = sharp.leak.law * Length(self.source.sinks) * (2 if dangerous else 1)
-        need = need * ROOT_E if errs else need
+        inside = sharp.leak.law * Length(self.source.sinks) * (2 if dangerous else 1)
+        inside = inside * ROOT_E if errs else inside
         for n, (beta, gap) in enumerate(zip(entries, claim.short_gaps, strict=True), 1):
             exact = self._least_gap(n, name)
             require(exact is None or gap <= exact, f"{where}: its gap at length {n}")
             require(_six_bits(beta), f"{where}: its table of β has more than 6 significant bits")
             most = beyond.at(n)
             require(beta <= most, f"{where}: its table of β rises above the law")
-            enough = float(beta * gap) >= need.log_at(n) * (1 + 1e-14)
+            any_keys = Sharp(
+                Constant(gap), None if sharp.inside is None else inside, sharp.leak, None
+            )
+            need = Fraction(least_temperature(any_keys, self.source.sinks).at(n))
+            enough = beta >= need * Fraction(1 + 1e-14)
             require(enough or beta == most, f"{where}: its table of β at length {n}")
 
     def _least_gap(self, n: int, name: HeadId) -> Fraction | None:

@@ -8,9 +8,10 @@ errors of its values on; so Σ b_c·e'_c ≤ 1 after the heads if
 
     a_d ≥ 2·(b_d + Σ_heads Σ_c b_c·|output·value|_cd)     and     δ_h·Σ_c b_c·width_hc ≤ 1/(2·heads)
 
-(without the factor 2 where nothing errs before). A ReLU sublayer is Lipschitz, or flat around the
-exact values and sets an error to 0. At the end a_c ≥ |w_c|/allowed makes the value's error at most
-what is allowed.
+(without the factor 2 where nothing errs before). Of a head that returns its own score, which does
+not err, δ says how far the mean of its scores is below the greatest, and |λ_hc| stands for width_hc
+(Theorem 44). A ReLU sublayer is Lipschitz, or flat around the exact values and sets an error to 0.
+At the end a_c ≥ |w_c|/allowed makes the value's error at most what is allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.io.errors import VoidError
-from softhat.numbers.laws import Constant, Law, Length, Log, Maximum, Minimum, Sum, as_law
+from softhat.numbers.growth import Polynomial, constant
+from softhat.numbers.laws import (
+    Constant,
+    Law,
+    Length,
+    Log,
+    Maximum,
+    Minimum,
+    Sum,
+    as_law,
+    product,
+)  # fmt: skip
+from softhat.proof.simulations.own_score import OwnScore, own_score, temperature
 from softhat.proof.simulations.residual import ResidualStream, Sight
 from softhat.proof.simulations.sizes import SizeLaw, exactly, number, of_law, of_polynomial
 from softhat.proof.simulations.source import Forward, SourceLayer, columns, support
@@ -34,11 +47,12 @@ SIX_BITS = Fraction(33, 32)  # what rounding a β up to 6 significant bits costs
 
 @dataclass(frozen=True, slots=True)
 class Sharp:
-    """What is claimed of a head that is not uniform: γ, the argument of β's logarithm, 1/δ, and how
-    many keys lie at each multiple of the gap (None: any number)."""
+    """What is claimed of a head that is not uniform: γ, the argument of β's logarithm (None: the
+    head returns its own score), 1/δ, and how many keys lie at each multiple of the gap (None: any
+    number)."""
 
     gap: Law
-    inside: Law
+    inside: Law | None
     leak: SizeLaw
     crowd: int | None
 
@@ -48,6 +62,13 @@ def inverse(law: Law) -> Law:
     if isinstance(law, Minimum):
         return Maximum(tuple(inverse(part) for part in law.of))
     return as_law(1) / law
+
+
+def least_temperature(claim: Sharp, sinks: int) -> Law:
+    """β that the claim rests on, before it is rounded up."""
+    if claim.inside is None:
+        return temperature(claim.gap, claim.leak.law, sinks)
+    return product(inverse(claim.gap), Log(claim.inside))
 
 
 def require(holds: bool, what: str) -> None:
@@ -70,6 +91,12 @@ def check_heads(
     uniform heads, `agreed` says whether keys that share a maximum have one value, `wrong` are the
     coordinates that may err before."""
     share = (2 if wrong else 1) * sum(claim is not None for claim in claims)
+    owns = [
+        _own(f"layer {l}, head {h}", seen, wrong)
+        if claim is not None and claim.inside is None
+        else None
+        for h, (seen, claim) in enumerate(zip(sights, claims, strict=True))
+    ]
     for d in wrong:
         passed = after.get(d, SizeLaw())
         for head in layer.heads:
@@ -77,18 +104,37 @@ def check_heads(
                 w = head.through(c)[d] if any(head.output[c]) else Fraction(0)
                 passed = passed + b.times(abs(w)) if w else passed
         require(_at(before, d).covers(passed.times(2)), f"layer {l}: the error of coordinate {d}")
-    for h, (sight, claim) in enumerate(zip(sights, claims, strict=True)):
+    for h, (sight, claim, own) in enumerate(zip(sights, claims, owns, strict=True)):
         if claim is None:
             continue
-        influence = SizeLaw()
-        for c, b in after.items():
-            if any(sight.head.output[c]):
-                written = sight.stream.read(sight.head.through(c))
-                influence = influence + b * of_polynomial(sight.stream.range(written).width)
         where = f"layer {l}, head {h}"
-        require(claim.leak.covers(influence.times(share)), f"{where}: its share of the error")
-        require(claim.leak.covers(number(3)), f"{where}: its leak")
-        _check_temperature(where, sight, claim, agreed[h], before, wrong)
+        strict = SizeLaw()
+        for c, b in after.items():
+            strict = strict + b * of_polynomial(stake(sight, own, c))
+        require(claim.leak.covers(strict.times(share)), f"{where}: its share of the error")
+        if own is None:
+            require(claim.leak.covers(number(3)), f"{where}: its leak")
+            _check_temperature(where, sight, claim, agreed[h], before, wrong)
+        else:
+            require(claim.leak.coefficient > 0, f"{where}: its leak")
+
+
+def _own(where: str, sight: Sight, wrong: frozenset[int]) -> OwnScore:
+    """The score that a head returns, which must not err: then its gaps are those of the claim."""
+    own = own_score(sight)
+    if own is None or (columns(sight.head.query) | columns(sight.head.key)) & wrong:
+        raise VoidError(f"the evidence does not prove it: {where}: that it returns its own score")
+    return own
+
+
+def stake(sight: Sight, own: OwnScore | None, c: int) -> Polynomial:
+    """How far a head's δ may move coordinate c, at most: the width of what it writes there, or |λ|
+    of its own score."""
+    if not any(sight.head.output[c]):
+        return Polynomial()
+    if own is not None:
+        return constant(abs(own.slope(sight.head, c)))
+    return sight.stream.range(sight.stream.read(sight.head.through(c))).width
 
 
 def _check_temperature(
@@ -97,6 +143,7 @@ def _check_temperature(
     """Theorem 12: with η the error of a difference of scores, the attention is off by at most
     (T - 1)·e^(-β(γ-η)), or crowd/(e^(βγ) - 1)·e^(βη), plus tanh(βη/4) where several keys may be
     maximal and differ (Theorem 43). βη ≤ θ, and β is at least the logarithm over γ."""
+    assert claim.inside is not None
     head, stream = sight.head, sight.stream
     errs = bool((columns(head.query) | columns(head.key)) & wrong)
     dangerous = errs and not agreed

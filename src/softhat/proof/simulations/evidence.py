@@ -158,7 +158,7 @@ def _polynomial(data: Any) -> Polynomial:
 
 def _head(data: Any) -> HeadClaim:
     crowd, gap = _crowd(data["crowd"]), from_json(data["gap"])
-    sharp = Sharp(gap, from_json(data["inside"]), from_document(data["leak"]), crowd)
+    sharp = Sharp(gap, _law(data["inside"]), from_document(data["leak"]), crowd)
     return HeadClaim(sharp, _law(data["others"]), tuple(Fraction(x) for x in data["short_gaps"]))
 
 

@@ -26,6 +26,7 @@ from softhat.proof.simulations import runs
 from softhat.proof.simulations import source as sources
 from softhat.proof.simulations.errors import erring
 from softhat.proof.simulations.evidence import LengthEvidence, read_lengths
+from softhat.proof.simulations.own_score import mean_below, own_score
 from softhat.proof.simulations.residual import Sight
 from softhat.proof.simulations.source import HeadId, Matrix, SourceModel, support
 from softhat.proof.simulations.walk import GapFact, Stage, check_margin, walked
@@ -176,7 +177,8 @@ class LawBounds:
                     if head is not None:
                         beta = float(betas[l, h]) * WIDER
                         off, leaks[l, h] = head.off(n, beta, error)
-                        passed = passed + (off * head.widths(n) if off else 0.0)
+                        moved = off * head.widths(n) if off else np.zeros_like(passed)
+                        passed = np.fmin(passed + moved, head.by_own_score(n, beta, error))
                     added[l, h] = float(passed.max(initial=0.0))
                     after = after + passed
                 error = after if forward is None else after + forward @ after
@@ -198,6 +200,25 @@ class _Head:
             stream.range(stream.read(head.through(c))).width for c in range(source.width)
         ]
         self._known: dict[int, tuple[Floats, Floats, Floats, float]] = {}
+        # Of a head that returns its own score: that, λ of each coordinate, and the rest of it.
+        self.own: tuple[Floats, Floats, Floats] | None = None
+        if (own := own_score(sight)) is not None:
+            slopes = tuple(own.slope(head, c) for c in range(source.width))
+            rest = tuple(
+                tuple(w - slope * s for w, s in zip(head.through(c), own.score, strict=True))
+                for c, slope in enumerate(slopes)
+            )
+            self.own = _sizes((own.score,))[0], _sizes((slopes,))[0], _sizes(rest)
+
+    def by_own_score(self, n: int, beta: float, error: Floats) -> Floats:
+        """What each coordinate errs by if the head returns its own score (Theorem 44); else inf."""
+        if self.own is None or (self.query @ error).any():
+            return np.full_like(error, math.inf)
+        score, slopes, rest = self.own
+        moved = float(score @ error)
+        gap = 0.0 if moved else self._at(n)[3] / WIDER**3
+        below = mean_below(n + self.sinks, beta / WIDER**2, gap) * WIDER
+        return (slopes * (below + moved) + rest @ error) * WIDER
 
     def widths(self, n: int) -> Floats:
         """The range of what the head writes to each coordinate."""

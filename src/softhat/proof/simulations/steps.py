@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from softhat.numbers.grids import ZERO, Generator
 from softhat.proof.simulations.argmax import one_value, set_size
+from softhat.proof.simulations.own_score import own_score
 from softhat.proof.simulations.residual import (
     Atom,
     Class,
@@ -47,9 +48,9 @@ def attended(
     written = [any(row[k] for row in head.output) for k in range(len(head.value))]
     empty = head.mask in ("<", ">")
     picked = one_value(sight, written)
-    if picked is not None:
-        copies = True  # the average of what agrees is one of them
-    elif copies:
+    # The average of what agrees is one of them.
+    copies = copies or picked is not None or own_score(sight) is not None
+    if picked is None and copies:
         picked = {
             tuple(v.content[k] if w else NOTHING for v, w in zip(sight.value, written, strict=True))
             for k in range(len(sight.stream.classes))
