@@ -257,7 +257,8 @@ def test_chosen_laws() -> None:
     assert texts["first-token"] == ["ln(1068)"]  # a constant, whatever the length
     assert texts["last-token"] == ["n·ln(1068)"]
     assert texts["histogram"] == ["ln(1067·(n+1))"]
-    assert texts["dyck-argmin"] == ["n·(n-1)·ln(2134·n)/2"]
+    by_gap = "n·(n-1)·ln(max(2134/(n-1), (2·n + 7)/3))/2"
+    assert texts["dyck-argmin"] == [f"min({by_gap}, 1067·ln((n+19)/8))"]
     assert texts["induction-latest"][1].startswith("max(n, 2)·ln(")
 
 

@@ -11,8 +11,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from softhat.ahat.analysis.portrait import portrait
+from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT
 from softhat.proof.simulations.argmax import agreeing
+from softhat.proof.simulations.own_score import OwnScore, own_score
 
 
 @lru_cache(maxsize=64)
@@ -39,3 +41,10 @@ def averaging(model: AHAT) -> AHAT:
             for l, layer in enumerate(model.layers)
         ),
     )
+
+
+def returned_scores(model: AHAT) -> dict[tuple[int, int], OwnScore]:
+    """The scores of heads that return them, where they carry no error (Theorem 44)."""
+    facts, views = structure(model), portrait(model).views
+    owns = {name: own_score(views[name]) for name in model.heads if facts[name].exact_scores}
+    return {name: own for name, own in owns.items() if own is not None}

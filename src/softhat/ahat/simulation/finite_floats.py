@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from softhat.ahat.analysis.averaging import returned_scores
 from softhat.ahat.analysis.gap_laws import HeadId, gap_laws
 from softhat.ahat.analysis.peaks import crowd
 from softhat.ahat.bounds.float_rows import Steep
@@ -15,6 +16,7 @@ from softhat.ahat.bounds.weights import weights
 from softhat.ahat.simulation.lengths import SOME_WORDS, LengthBound, Lengths
 from softhat.ahat.simulation.short_floats import Short, bag_error, by_words
 from softhat.numerics.formats import Format
+from softhat.proof.simulations.own_score import mean_below
 
 
 class FiniteFloats:
@@ -24,6 +26,7 @@ class FiniteFloats:
         self.lengths, self.betas = lengths, betas
         self.laws = gap_laws(lengths.model)
         self._weights = weights(lengths.model)
+        self._returned = returned_scores(lengths.model)
         copies = self.laws.portrait.copies
         gaps = sorted(self.laws.gap.items())
         self._known = tuple((name, law, copies[name]) for name, law in gaps if law is not None)
@@ -79,8 +82,18 @@ class FiniteFloats:
             wider = float(exact.get(name, 0))
             if math.isfinite(wider) and wider > gap * (1 + 1e-9):
                 gap, rows = wider, None  # crowds are counted in the law's gaps
-            result[name] = Steep(beta * gap * (1 - 1e-12), rows, beta)
+            result[name] = Steep(
+                beta * gap * (1 - 1e-12), rows, beta, own=self._own(name, n, beta, gap)
+            )
         return result
+
+    def _own(self, name: HeadId, n: int, beta: float, gap: float) -> tuple[float, ...] | None:
+        """How far each row of the value is off at most, if the head returns a score that does not
+        err."""
+        if name not in self._returned:
+            return None
+        below = mean_below(n + self.lengths.model.sinks, beta, gap) * (1 + 1e-9)
+        return tuple(float(abs(x)) * below for x in self._returned[name].slopes)
 
     def _temperatures(self, n: int, reals: LengthBound, form: Format) -> Temperatures:
         copies = self.laws.portrait.copies

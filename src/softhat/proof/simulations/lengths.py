@@ -35,6 +35,9 @@ Floats = npt.NDArray[np.float64]
 MOST_WORDS = 20_000
 """Words of one length that are run."""
 WIDER = 1 + 1e-11  # covers the rounding of this computation itself
+ROOM = 16 / 15
+"""What a head that returns its own score is bounded by is attained: were all of ε used for it, none
+would be left for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +220,7 @@ class _Head:
         score, slopes, rest = self.own
         moved = float(score @ error)
         gap = 0.0 if moved else self._at(n)[3] / WIDER**3
-        below = mean_below(n + self.sinks, beta / WIDER**2, gap) * WIDER
+        below = mean_below(n + self.sinks, beta / WIDER**2, gap) * ROOM
         return (slopes * (below + moved) + rest @ error) * WIDER
 
     def widths(self, n: int) -> Floats:
