@@ -13,8 +13,9 @@ from softhat.logic.syntax.nodes import Formula
 from softhat.proof import agreement
 from softhat.proof.agreement import agree
 from softhat.proof.atoms import Atoms
-from softhat.proof.boolean import Space
+from softhat.proof.boolean import Key, Space
 from softhat.proof.claims import claimed
+from softhat.proof.every_word import atoms_below
 from tests.logic.oracle import truth as by_definition
 from tests.slices import every, sizes
 
@@ -132,22 +133,22 @@ def test_too_much_work_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("count", sizes(60, 1_000))
 @pytest.mark.parametrize("sets", [False, True])
 def test_questions_are_the_same_only_if_functions_are(sets: bool, count: int) -> None:
-    """In one space functions have equal structures exactly if they are equal. In another, where
-    more came before, most have the same ones: atoms may stand in another order there."""
+    """In one space functions say the same exactly if they are equal. In another, where more came
+    before, most say the same: atoms may stand in another order there."""
     rng = np.random.default_rng(5)
     texts = [random_formula(rng, 4 + k % 9, "ab") for k in range(count)]
     one, other = (Atoms(Space("ab", sets)) for _ in range(2))
     claimed(other, {"before": softhat.parse("#(Y b) >= 3 & (b U X a) S !a")})
     ours, theirs = ([claimed(at, {"f": f})["f"] for f in texts] for at in (one, other))
-    same = sum(
-        _structure(one, f) == _structure(other, g) for f, g in zip(ours, theirs, strict=True)
-    )
+    same = sum(_says(one, f) == _says(other, g) for f, g in zip(ours, theirs, strict=True))
     assert same > 0.7 * count
-    assert len({_structure(one, f) for f in ours}) == len(set(ours))
+    assert len({_says(one, f) for f in ours}) == len(set(ours))
 
 
-def _structure(atoms: Atoms, function: int) -> tuple[object, ...]:
-    return atoms.space.structure([function], agreement._renumbered)
+def _says(atoms: Atoms, function: int) -> Key:
+    question = agreement._question(atoms, function, function, atoms_below(atoms, [function]))
+    assert question is not None
+    return question
 
 
 def test_what_is_proved_is_proved_once(monkeypatch: pytest.MonkeyPatch) -> None:

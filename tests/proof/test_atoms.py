@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.proof.atoms import LONGEST, Atoms, CountSum, Direction, Range
+from softhat.proof.atoms import LONGEST, Atoms, CountSum, Range
 from softhat.proof.boolean import Space
 
 WORDS = ["".join(letters) for n in range(1, 5) for letters in product("abc", repeat=n)]
@@ -93,19 +91,6 @@ def test_previous_of_a_negation() -> None:
     assert atoms.previous(a, "future", 0) != f
 
 
-def test_what_excludes_what() -> None:
-    atoms = Atoms(Space("abc", False))
-    space = atoms.space
-    a, b = space.symbol("a"), space.symbol("b")
-    count = CountSum({("past", a): 1})
-    two, five = (atoms.at_least(count, k, 0) for k in (2, 5))
-    assert atoms.exclusive(a, b) and not atoms.exclusive(a, space.negation(b))
-    assert atoms.exclusive(space.negation(two), five) and not atoms.exclusive(two, five)
-    one, other = atoms.previous(a, "past", 0), atoms.previous(b, "past", 0)
-    assert atoms.exclusive(one, other)
-    assert not atoms.exclusive(one, atoms.previous(b, "future", 0))
-
-
 def held(atoms: Atoms, function: int, word: str, i: int, nowhere: bool) -> bool:
     """A function at position i, its atoms by what they say; `nowhere`: what those say that read a
     position before or after the word."""
@@ -126,34 +111,6 @@ def held(atoms: Atoms, function: int, word: str, i: int, nowhere: bool) -> bool:
     return bool(space.values(function, code, known)[0])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_what_excludes_each_other_never_holds_together(seed: int) -> None:
-    """Random functions of symbols, positions, and what stands before and after, on short words."""
-    dice = random.Random(seed)
-    atoms = Atoms(Space("abc", False))
-    space = atoms.space
-    known = [space.symbol(c) for c in "abc"] + [atoms.position_at_least(1, k, 0) for k in (2, 3)]
-    for _ in range(20):
-        f, g = dice.choice(known), dice.choice(known)
-        direction: Direction = dice.choice(["past", "past", "future"])
-        known += [
-            atoms.previous(f, direction, 0),
-            space.negation(g),
-            dice.choice([space.both, space.either])(f, g),
-        ]
-    said = 0
-    for f, g in ((dice.choice(known), dice.choice(known)) for _ in range(200)):
-        if atoms.exclusive(f, g) and space.both(f, g) != space.false:
-            said += 1
-            for word in WORDS:
-                for i in range(1, len(word) + 1):
-                    for nowhere in (False, True):
-                        assert not (
-                            held(atoms, f, word, i, nowhere) and held(atoms, g, word, i, nowhere)
-                        )
-    assert said
-
-
 def test_from_a_position_on() -> None:
     atoms = Atoms(Space("abc", False))
     for least in (1, 2, 3, 9, 10):
@@ -161,21 +118,6 @@ def test_from_a_position_on() -> None:
         assert [held(atoms, function, "abcabcabcabc", i, False) for i in range(1, 13)] == [
             i >= least for i in range(1, 13)
         ]
-
-
-def test_all_that_a_position_can_be() -> None:
-    """A position before has one of the symbols; a selection may have no key at all."""
-    atoms = Atoms(Space("abc", False))
-    space = atoms.space
-    symbols = [space.symbol(c) for c in "abc"]
-    before = [atoms.previous(f, "past", 0) for f in symbols]
-    none = space.every(map(space.negation, before))
-    assert atoms.exclusive(none, atoms.position_at_least(1, 2, 0))
-    assert not atoms.exclusive(none, atoms.edge["past"])
-    chosen = atoms.selection("all", frozenset({(space.true, symbols[0])}))
-    read = [atoms.read(chosen, f, 0) for f in symbols]
-    assert not atoms.exclusive(space.every(map(space.negation, read)), space.true)
-    assert atoms.exclusive(space.either(read[0], read[1]), space.both(read[2], before[0]))
 
 
 def test_since_of_what_is_never_bad_is_its_value() -> None:
@@ -186,19 +128,6 @@ def test_since_of_what_is_never_bad_is_its_value() -> None:
     assert atoms.since(a, space.false, "past", 0) == space.false
     assert atoms.since(a, b, "past", 0) != atoms.since(a, b, "future", 0)
     assert atoms.residue(1, 0, 0) == space.true
-
-
-def test_steps_turn_where_they_say() -> None:
-    """A bit that is true from 2 to 4 and from 6 on excludes what is true elsewhere."""
-    atoms = Atoms(Space("abc", False))
-    space = atoms.space
-    bit = atoms.steps(((1, 0),), (2, 5, 6), 0)
-    low, middle = atoms.steps(((1, 0),), (2,), 0), atoms.steps(((1, 0),), (5, 6), 0)
-    assert atoms.exclusive(bit, middle)
-    assert atoms.exclusive(bit, space.negation(low))
-    assert not atoms.exclusive(bit, low)
-    said = space.both(low, space.negation(middle))
-    assert atoms.exclusive(said, space.negation(bit))
 
 
 def test_lengths_beyond_which_nothing_is_claimed() -> None:

@@ -6,44 +6,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import softhat
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import Mod, Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import (
-    Bit,
-    Cell,
-    Feature,
-    Zero,
-    blocks_of,
-    embedded,
-    literal,
-    rows_of,
-)
+from softhat.proof.cells import Bit, Cell, Feature, Zero, literal
+from softhat.proof.derivation import Derivation
+from softhat.proof.lengths import Proof
 from softhat.transformer.weights import Sparse, Transformer
-
-matrices = st.integers(1, 4).flatmap(
-    lambda rows: st.lists(
-        st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5]), min_size=3, max_size=3),
-        min_size=rows,
-        max_size=rows,
-    )
-)
 
 
 def read(t: Transformer) -> list[Cell]:
-    return embedded(t, Atoms(Space(t.symbols, t.propositional)))
+    return Derivation(t, Atoms(Space(t.symbols, t.propositional)), Proof()).embedding()
 
 
 def test_features_and_symbols_are_what_the_embedding_says() -> None:
     t = softhat.compile("(mod(3, 1) & (a | b) & Y first) S c", alphabet="abc").transformer
     atoms = Atoms(Space(t.symbols, False))
     space = atoms.space
-    cells = embedded(t, atoms)
+    cells = Derivation(t, atoms, Proof()).embedding()
     table = t.embedding.dense()
     places = {int(c): t.positions[f] for c, f in zip(*t.position_embedding.where, strict=True)}
     assert len(cells) == t.d_model
@@ -101,14 +84,6 @@ def test_a_literal_is_a_bit_or_its_negation() -> None:
     assert literal(cells, {}, atoms) == literal(cells, {2: 1.0}, atoms) == space.false
     for form in ({1: 2.0}, {1: -1.0}, {1: 1.0, 0: 1.0}, {3: 1.0}, {1: 1.0, 2: 1.0}, {0: 2.0}):
         assert literal(cells, form, atoms) is None
-
-
-@given(matrices)
-def test_rows_are_the_nonzero_entries(rows: list[list[float]]) -> None:
-    wanted = [{c: w for c, w in enumerate(row) if w} for row in rows]
-    assert rows_of(Sparse.from_dense(np.array(rows))) == wanted
-    tensor = Sparse.from_dense(np.array([rows, rows[::-1]]))
-    assert blocks_of(tensor) == [wanted, wanted[::-1]]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -42,7 +42,7 @@ def test_the_largest_sum_is_reached_by_one_assignment(
 ) -> None:
     atoms, cells = setting()
     form = {at: w for at, w in enumerate([float(one), float(ordinary), *weights]) if w}
-    total, function, sink = conjunction(form, bias / 8, cells, atoms, "here")
+    total, function, sink = conjunction(form, bias / 8, cells, atoms)
     wanted = atoms.space.every(
         atoms.space.atom(("free", k), k)
         if w > 0
@@ -71,7 +71,7 @@ def test_a_read_out_is_a_conjunction_or_the_negation_of_one(
     sign = -1.0 if complement else 1.0
     form = {2 + k: sign * w for k, w in enumerate(weights) if w}
     bias = sign * (0.5 - sum(w > 0 for w in weights))
-    _, function = read_out(form, bias, cells, atoms, "here")
+    _, function = read_out(form, bias, cells, atoms)
     for held in product((0, 1), repeat=ATOMS):
         margin = bias + sum(sign * w * x for w, x in zip(weights, held, strict=True))
         literals = [
@@ -88,9 +88,9 @@ def test_thresholds_on_an_integer_are_refused() -> None:
     atoms, cells = setting()
     for bias in (0.0, -1.0, 1.5):
         with pytest.raises(VoidError, match="not the threshold of a conjunction"):
-            read_out({2: 1.0, 3: 1.0}, bias, cells, atoms, "here")
-    with pytest.raises(VoidError, match="here reads bit coordinate 2"):
-        read_out({2: 0.5}, -0.25, cells, atoms, "here")
+            read_out({2: 1.0, 3: 1.0}, bias, cells, atoms)
+    with pytest.raises(VoidError, match="it reads bit coordinate 2"):
+        read_out({2: 0.5}, -0.25, cells, atoms)
 
 
 def gate_of(model: Model) -> tuple[int, Layer]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,9 @@ from softhat.io.errors import VoidError
 from softhat.models.model import Model
 from softhat.numbers.laws import ONE
 from softhat.proof.check import certify
-from softhat.proof.ledger import SHARED, Ledger
-from softhat.transformer.weights import Layer, Sparse
-from tests.proof.mutations import matters
+from softhat.proof.ledger import Ledger
+from softhat.transformer.weights import Layer, Sparse, Transformer
+from tests.proof.mutations import SHARED, matters
 from tests.proof.planting import every_place, with_unit
 
 MODELS = {
@@ -34,20 +36,89 @@ def compiled(name: str, attention: str) -> Model:
     return softhat.compile(MODELS[name], alphabet="ab", attention=attention)
 
 
-def test_every_row_is_entered_and_taken_once() -> None:
-    t = compiled("gates", "unbounded").transformer
+def by_place(array: np.ndarray) -> Any:
+    """What is not 0, as a ledger has it: a bias by place, a matrix by row and place."""
+    if array.ndim == 1:
+        return {at: w for at, w in enumerate(array.tolist()) if w}
+    return {at: by_place(row) for at, row in enumerate(array) if row.any()}
+
+
+def blocks_of(t: Transformer) -> Iterator[tuple[tuple[str, int, int], np.ndarray]]:
+    """(tensor, layer, head) of all that can be taken, and what it is."""
+    tensors = [(name, getattr(t, name), -1) for name in SHARED]
+    for k, layer in enumerate(t.layers):
+        tensors += [(name, getattr(layer, name), k) for name in Layer.TENSORS]
+    for name, tensor, k in tensors:
+        array = tensor.dense() if isinstance(tensor, Sparse) else tensor
+        if array.ndim < 3:
+            yield (name, k, -1), array
+        else:
+            yield from (((name, k, head), block) for head, block in enumerate(array))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_weight_is_taken_once(name: str) -> None:
+    t = compiled(name, "unbounded").transformer
     ledger = Ledger(t)
-    with pytest.raises(VoidError, match="accounted for by nothing"):
-        ledger.close()
-    for layer in (None, *range(len(t.layers))):
-        names = SHARED if layer is None else Layer.TENSORS
-        for name in names:
-            tensor = getattr(t if layer is None else t.layers[layer], name)
-            for row in range(max(tensor.shape)):
-                ledger.take(layer, name, row)
+    for entry, array in blocks_of(t):
+        assert ledger.take(*entry) == by_place(array)
     ledger.close()
-    with pytest.raises(VoidError, match="row 1 of readout is accounted for twice"):
-        ledger.take(None, "readout", 1)
+    for entry, _ in blocks_of(t):
+        with pytest.raises(VoidError, match="is accounted for twice"):
+            ledger.take(*entry)
+    with pytest.raises(VoidError, match="layer 0, head 0: query is accounted for twice"):
+        _ = ledger.layers[0].heads[0].query
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_left_is_named(name: str) -> None:
+    t = compiled(name, "unbounded").transformer
+    for left, array in blocks_of(t):
+        ledger = Ledger(t)
+        for entry, _ in blocks_of(t):
+            if entry != left:
+                ledger.take(*entry)
+        if array.any():
+            with pytest.raises(VoidError, match=f"{left[0]} is accounted for by nothing"):
+                ledger.close()
+        else:
+            ledger.close()
+
+
+@pytest.mark.parametrize("at", [-1, 99])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_number_outside_its_tensor(axis: int, at: int) -> None:
+    model = compiled("gates", "unbounded")
+    t = model.transformer
+    k = next(k for k, layer in enumerate(t.layers) if len(layer.into_bias))
+    for name in ("into", "out"):
+        old = getattr(t.layers[k], name)
+        more = [np.append(a, at if n == axis else 0) for n, a in enumerate(old.where)]
+        moved = Sparse(old.shape, tuple(more), np.append(old.values, 1.0))
+        layers = (*t.layers[:k], replace(t.layers[k], **{name: moved}), *t.layers[k + 1 :])
+        changed = certify(replace(t, layers=layers), model.formulas)
+        assert f"layer {k}: {name} has a number outside" in changed.void[0]
+
+
+def test_two_outputs_of_one_name() -> None:
+    """Who asks for it gets the first, which says the opposite."""
+    model = compiled("Previous", "unbounded")
+    t = model.transformer
+    readout = Sparse.from_dense(np.concatenate([-t.readout.dense(), t.readout.dense()]))
+    bias = np.concatenate([-t.readout_bias, t.readout_bias])
+    twice = replace(t, outputs=t.outputs * 2, readout=readout, readout_bias=bias)
+    assert "two have the same name" in certify(twice, model.formulas).void[0]
+
+
+def test_two_symbols_of_one_name() -> None:
+    model = compiled("Previous", "unbounded")
+    t = model.transformer
+    table = t.embedding.dense()
+    rows = Sparse.from_dense(np.concatenate([table[1:2], table]))
+    assert (
+        "two have the same name"
+        in certify(replace(t, symbols=("a", *t.symbols), embedding=rows), model.formulas).void[0]
+    )
 
 
 def test_a_place_that_is_written_twice() -> None:
@@ -65,6 +136,9 @@ def test_heads_that_not_all_tensors_have() -> None:
     more = replace(layer, masks=(*layer.masks, "<="), laws=(*layer.laws, ONE))
     changed = replace(model.transformer, layers=(more, *others))
     assert "numbers of heads" in certify(changed, model.formulas).void[0]
+    more = replace(more, labels=(*layer.labels, "one more"))
+    changed = replace(changed, layers=(more, *others))
+    assert "query is (1, 3, 6) and not (2, 3, 6)" in certify(changed, model.formulas).void[0]
 
 
 def planted(name: str, attention: str, count: int | None, longest: int) -> int:

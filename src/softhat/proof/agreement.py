@@ -7,7 +7,8 @@ mean, and with counts of the same as one. What was proved is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from itertools import count
 
 from softhat.proof.atoms import Atoms, CountSum
 from softhat.proof.boolean import Key
@@ -61,31 +62,40 @@ _PROVED: dict[Key | None, int | None] = {}
 """The latest functions that were proved to agree, and the length that this was proved to: the
 compiler asks the checker whether it will follow, and the checker asks itself again."""
 _REMEMBERED = 256
+_NUMBERS: dict[Hashable, int] = {}
+_FRESH = count(1)
+"""What functions of all spaces say, numbered: no number is given twice."""
+_MOST_NUMBERS = 1 << 15
+
+
+def _number(what: Hashable) -> int:
+    """One number for all that is equal; another, never another thing's, when much was asked."""
+    if len(_NUMBERS) > _MOST_NUMBERS:
+        _NUMBERS.clear()
+    return _NUMBERS.setdefault(what, next(_FRESH))
 
 
 def _question(atoms: Atoms, f: int, g: int, keys: set[Key]) -> Key | None:
     """All that the answer depends on, in whichever space; None where that is more than atoms of
     formulas say."""
-    if type(atoms) is not Atoms or not all(map(_is_of_formulas, keys)):
-        return None
-    return (WORK, *atoms.space.structure([f, g], _renumbered))
-
-
-def _is_of_formulas(key: Key) -> bool:
     plain = ("since", "previous", "first", "last", "mod", "at", "proposition")
-    return key[0] in plain or is_comparison(key)
+    if type(atoms) is not Atoms or not all(k[0] in plain or is_comparison(k) for k in keys):
+        return None
+    functions = [f, g, *(read for key in keys for read in operands(key))]
+    said = atoms.space.said(functions, _named, _number)
+    return (WORK, atoms.space.propositional, atoms.space.everything, *said[:2])
 
 
-def _renumbered(key: Key, number: Callable[[int], int]) -> Key:
-    """An atom's name where the functions that it reads have other numbers."""
+def _named(key: Key, says: Callable[[int], int]) -> Key:
+    """An atom's name with what the functions that it reads say, not with their numbers."""
     match key:
         case ("since", way, bad, value):
-            return ("since", way, number(bad), number(value))
+            return ("since", way, says(bad), says(value))
         case ("previous", way, value):
-            return ("previous", way, number(value))
+            return ("previous", way, says(value))
         case ("at least", counts, position, length, threshold):
-            renamed = tuple((over, number(f), a) for (over, f), a in counts)
-            return ("at least", renamed, position, length, threshold)
+            counted = tuple((over, says(f), a) for (over, f), a in counts)
+            return ("at least", counted, position, length, threshold)
     return key
 
 

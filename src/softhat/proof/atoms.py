@@ -7,10 +7,10 @@ numbers of the functions it reads.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import product
 from math import gcd
 from typing import Literal
 
@@ -21,12 +21,8 @@ from softhat.proof.boolean import Space
 Direction = Literal["past", "future"]
 Range = Literal["past", "future", "total"]
 
-FEW_TURNS = 8
-"""A bit of a count that turns more often is an atom of its own."""
 FEW_BEFORE = 9
 """From this position on, and from earlier ones on, is said by `Y`."""
-MOST_TOGETHER = 6
-"""Atoms that read one position and are looked at together: 64 cases. More are taken by twos."""
 MOST_DIGITS = 8
 """Of a recall that is spelled out: 256 cases."""
 LONGEST = 2**40
@@ -67,11 +63,6 @@ class Atoms:
         """Above all other atoms: `Y` and `X` depend on them."""
         self.residues: dict[int, tuple[int, int]] = {}
         """(modulus, remainder) of the functions that are one."""
-        self._keys: dict[Hashable, int] = {}
-        self._agreed: set[tuple[int, int]] = set()
-        """(selection, function) that the claim reads: there, keys agree by what it assumes."""
-        self._chains: dict[Hashable, dict[int, int]] = {}
-        """For each number the atoms "it is at least k", by k: each implies those before it."""
 
     def digit(self, bit: int, position: int, length: int, constant: int, level: int) -> int:
         """Binary digit `bit` of position·i + length·n + constant, 0 where that is negative."""
@@ -86,88 +77,6 @@ class Atoms:
         """Another limit in place of the one that there is, which is returned."""
         before, self.longest = self.longest, longest
         return before
-
-    # Selections
-
-    def selection(self, mask: str, pairs: frozenset[tuple[int, int]]) -> int:
-        """The number of a selection: j with (query function at i, key function at j) in a pair."""
-        return self._number(("pairs", mask, pairs))
-
-    def code(self, mask: str, digits: tuple[tuple[int, int], ...]) -> int:
-        """The number of a selection of the keys whose digits are the query's."""
-        return self._number(("code", mask, digits))
-
-    def _number(self, key: Hashable) -> int:
-        return self._keys.setdefault(key, len(self._keys))
-
-    def read(self, selection: int, value: int, level: int) -> int:
-        """`value` at the keys of a selection, which agree on it; false where there is none."""
-        self._agreed |= {(selection, value), (selection, self.space.negation(value))}
-        if value == self.space.false:
-            return value
-        return self.space.atom(("read", selection, value), level)
-
-    def agree(self, selection: int, value: int) -> bool:
-        """Do the keys of a selection agree on a function? On what weights read beside the claim
-        they need not: it may be no bit, and still leave a Boolean function unchanged."""
-        return value in (self.space.false, self.space.true) or (selection, value) in self._agreed
-
-    def steps(self, terms: tuple[tuple[int, int], ...], turns: tuple[int, ...], level: int) -> int:
-        """A bit of the number Σ a·w of widths: false for the least, turning at each of `turns`."""
-        if len(turns) > FEW_TURNS:
-            return self.space.atom(("steps", terms, turns), level)
-        space, function = self.space, self.space.false
-        for turn in reversed(turns):
-            chain = self._chains.setdefault(("width", terms), {})
-            if turn not in chain:
-                chain[turn] = space.atom(("width", terms, turn), level)
-            # From here on it is what the rest says, negated: the rest counts from later turns.
-            function = space.both(chain[turn], space.negation(function))
-        return function
-
-    def exclusive(self, f: int, g: int) -> bool:
-        """Is it plain that two functions never hold at one position? (A number that is at least 3
-        is at least 2: what the space does not know is added.)"""
-        space = self.space
-        both = space.both(f, g)
-        for chain in self._chains.values():
-            if both == space.false:
-                return True
-            for less, more in pairwise(sorted(chain)):
-                either = space.either(space.negation(chain[more]), chain[less])
-                both = space.both(both, either)
-        return both == space.false or self._contradicts(both)
-
-    def _contradicts(self, function: int) -> bool:
-        """Do the atoms of a function that read one other position say of it what cannot be, in
-        every case in which the function holds? (`Y a`, `Y b` and `Y c` exclude each other.)
-
-        Where a position is not there, all that is read of it by a selection is false, and what
-        `previous` atoms say does not matter: the function is the same whatever they say.
-        """
-        space = self.space
-        places: dict[tuple[str, Hashable], list[tuple[int, int]]] = {}
-        for key in space.atoms_in(function):
-            if key[0] == "previous" or (key[0] == "read" and self.agree(*key[1:])):
-                places.setdefault((key[0], key[1]), []).append((space.atom(key, 0), key[2]))
-        for (kind, _), read in places.items():
-            for some in combinations(read, 2) if len(read) > MOST_TOGETHER else [read]:
-                function = space.both(function, self._possible(some, kind == "read"))
-        return function == space.false
-
-    def _possible(self, read: Sequence[tuple[int, int]], may_be_nowhere: bool) -> int:
-        """The cases of atoms, each with the function that it reads, that some position has."""
-        space, possible = self.space, self.space.false
-        for case in product((False, True), repeat=len(read)):
-            atoms, values = (
-                space.every(
-                    f if yes else space.negation(f) for f, yes in zip(of, case, strict=True)
-                )
-                for of in zip(*read, strict=True)
-            )
-            if (may_be_nowhere and not any(case)) or not self.exclusive(values, space.true):
-                possible = space.either(possible, atoms)
-        return possible
 
     def since(self, bad: int, value: int, direction: Direction, level: int) -> int:
         """`bad S value` (`bad U value`) for disjoint bad and value: what Latest computes."""
@@ -262,8 +171,6 @@ class Atoms:
             position, length, threshold = -position, -length, 1 - threshold
         if counts or length:
             result = space.atom(("at least", tuple(counts), position, length, threshold), level)
-            chain = self._chains.setdefault((tuple(counts), position, length), {})
-            chain[threshold] = result
         else:
             result = self.position_at_least(position, threshold, level)
         return space.negation(result) if negated else result

@@ -10,7 +10,7 @@ and have complement edges (Brace, Rudell and Bryant 1990), so that negation is f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -149,51 +149,39 @@ class Space:
 
     def atoms_in(self, f: int) -> set[Key]:
         """The names of the atoms that a function depends on."""
+        return {self._key_at[self._level[node]] for node in self._nodes([f])}
+
+    def _nodes(self, functions: Iterable[int]) -> list[int]:
+        """The nodes of functions, each after those below it, which were there before it."""
         nodes: set[int] = set()
-        todo = [edge >> 1 for _, edge in self._functions[f]]
+        todo = [edge >> 1 for f in functions for _, edge in self._functions[f]]
         while todo:
             node = todo.pop()
             if node and node not in nodes:
                 nodes.add(node)
                 todo += (self._low[node] >> 1, self._high[node] >> 1)
-        return {self._key_at[self._level[node]] for node in nodes}
+        return sorted(nodes)
 
-    def structure(
-        self, functions: Sequence[int], named: Callable[[Key, Callable[[int], int]], Key]
-    ) -> Key:
-        """The functions, and all that their atoms read, without the numbers that they have here:
-        equal exactly for functions of any two spaces that are built alike. `named` gives an atom's
-        name with new numbers, by the way to get them."""
-        order = list(dict.fromkeys(functions))
-        numbers = {f: at for at, f in enumerate(order)}
-        nodes, names = {0: 0}, dict[Key, int]()
-        diagrams, places = [], dict[int, int]()
+    def said(
+        self,
+        functions: Sequence[int],
+        named: Callable[[Key, Callable[[int], int]], Key],
+        number_of: Callable[[Hashable], int],
+    ) -> list[int]:
+        """What functions say, whatever their numbers are here: equal for functions of two spaces
+        only if these are built alike. `named` gives an atom's name with what the functions say that
+        it reads, which are among `functions`; `number_of` gives all that is equal one number."""
+        known = {0: 0}
 
-        def number(f: int) -> int:
-            if f not in numbers:
-                numbers[f] = len(order)
-                order.append(f)
-            return numbers[f]
+        def says(f: int) -> int:
+            parts = ((mask, known[edge >> 1], edge & 1) for mask, edge in self._functions[f])
+            return number_of(tuple(parts))
 
-        for f in order:  # which grows
-            todo = [edge >> 1 for _, edge in self._functions[f]]
-            while todo:
-                node = todo.pop()
-                if node not in nodes:
-                    nodes[node] = len(nodes)
-                    todo += (self._low[node] >> 1, self._high[node] >> 1)
-                    name = named(self._key_at[self._level[node]], number)
-                    places[node] = names.setdefault(name, len(names))
-            diagrams.append(
-                tuple((mask, nodes[edge >> 1], edge & 1) for mask, edge in self._functions[f])
-            )
-        inner = tuple(
-            (place, *((nodes[edge >> 1], edge & 1) for edge in (self._low[node], self._high[node])))
-            for node, place in places.items()
-        )
-        asked = tuple(numbers[f] for f in functions)
-        kind = (self.propositional, self.everything)
-        return (kind, asked, tuple(diagrams), inner, tuple(names))
+        for node in self._nodes(functions):  # what its atom reads was there before it, too
+            low, high = self._low[node], self._high[node]
+            name = named(self._key_at[self._level[node]], says)
+            known[node] = number_of((name, known[low >> 1], low & 1, known[high >> 1]))
+        return [says(f) for f in functions]
 
     def symbol_classes(self, functions: Sequence[int]) -> list[int]:
         """Sets of symbols that none of the functions tells apart, by their least member's rank."""
@@ -205,32 +193,21 @@ class Space:
         """A function in many situations at once: the rank of the symbol, the value of each atom, as
         arrays of shapes that broadcast."""
         one = np.ones((1,) * symbols.ndim, np.bool_)
-        result = ~one
         known = {0: one}
+
+        def held(edge: int) -> NDArray[np.bool_]:
+            return ~known[edge >> 1] if edge & 1 else known[edge >> 1]
+
+        for node in self._nodes([f]):
+            atom, low = atoms[self._key_at[self._level[node]]], self._low[node]
+            value = atom & known[self._high[node] >> 1]  # a high edge is never negated
+            known[node] = value if low == _FALSE else value | (~atom & held(low))
+        result = ~one
         for mask, edge in self._functions[f]:
-            stack = [edge >> 1]
-            while stack:
-                node = stack[-1]
-                low, high = self._low[node], self._high[node]
-                missing = [x for x in (low >> 1, high >> 1) if x not in known]
-                if node in known or missing:
-                    stack += missing
-                    if node in known:
-                        stack.pop()
-                    continue
-                stack.pop()
-                atom = atoms[self._key_at[self._level[node]]]
-                beneath = known[high >> 1]  # a high edge is never negated
-                if low != _FALSE:
-                    other = ~known[low >> 1] if low & 1 else known[low >> 1]
-                    known[node] = (atom & beneath) | (~atom & other)
-                else:
-                    known[node] = atom & beneath
-            held = ~known[edge >> 1] if edge & 1 else known[edge >> 1]
             if mask == self.everything:
-                return held
+                return held(edge)
             inside = np.array([mask >> k & 1 for k in range(len(self.rank))], np.bool_)
-            result = result | (held & inside[symbols])
+            result = result | (held(edge) & inside[symbols])
         return result
 
     def _common_parts(self, functions: Sequence[int]) -> list[int]:

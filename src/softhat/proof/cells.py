@@ -1,8 +1,7 @@
-"""What a residual coordinate holds, as far as the weights prove it.
+"""What a residual coordinate holds, as far as the weights prove it: at the word's own positions and
+at the sinks.
 
-The checker goes through a transformer layer by layer and knows after each what every coordinate
-holds at the word's own positions and at the sinks. Weights that do not fit any known form end
-the proof with a reason.
+Weights that do not fit any known form end the proof with a reason.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from fractions import Fraction
 from softhat.io.errors import VoidError
 from softhat.numbers.positions import DigitFeature, Holds, Mod, Named, text
 from softhat.proof.atoms import Atoms, Range
-from softhat.transformer.weights import Sparse, Transformer
+from softhat.transformer.weights import Transformer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +48,6 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What a Width head returns: s/(s + w + ε), where w keys of a selection match."""
-
-    selection: int
-    sinks: int
-    head: int
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """Σ a·w of counts of selections, off by the error of `head`; may be negative."""
-
-    terms: tuple[tuple[int, int], ...]
-    """(a, selection)."""
-    head: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The mean of Σ a·bit over the keys of a selection, 0 where there is none."""
-
-    selection: int
-    terms: tuple[tuple[float, int], ...]
-    head: int
-
-
-@dataclass(frozen=True, slots=True)
 class Mean:
     """The mean of Σ a·bit over a range, the sink (where it is 0) included."""
 
@@ -84,9 +56,17 @@ class Mean:
     head: int
 
 
-Cell = Zero | Feature | Bit | Raw | Mean | Share | Whole | Chosen
+class Number:
+    """Any other number, of which only programs have some; it may be negative."""
+
+    __slots__ = ()
+
+
+Cell = Zero | Feature | Bit | Raw | Mean | Number
 Form = dict[int, float]
-"""A row of a matrix: coordinate -> weight."""
+"""A row of a matrix, or a bias: where it is not 0, and what it is there."""
+Rows = dict[int, Form]
+"""The rows of a matrix that have weights."""
 Groups = dict[frozenset[tuple[int, float]], list[tuple[float, float]]]
 """Hidden units by what they read: incoming weights -> (bias, outgoing weight) of each."""
 
@@ -98,24 +78,16 @@ _LEVEL = 1 << 19
 """Of predicates of the position, in decision diagrams: above what heads compute."""
 
 
-def embedded(t: Transformer, atoms: Atoms) -> list[Cell]:
-    """The coordinates before the first layer: a feature, a set of symbols, or nothing."""
-    d_model = t.d_model
-    positions = rows_of(t.position_embedding)
-    tokens: list[Form] = [{} for _ in range(d_model)]
-    for row, column, value in t.embedding.entries():
-        tokens[column][row] = value
-    cells: list[Cell] = []
-    for at in range(d_model):
-        where = f"coordinate {at}"
-        if positions[at] and tokens[at]:
-            raise VoidError(f"{where} mixes a position feature and symbols")
-        if positions[at]:
-            cells.append(_position(t, positions[at], where, atoms))
-        elif tokens[at]:
-            cells.append(_tokens(t, tokens[at], where, atoms))
-        else:
-            cells.append(Zero())
+def embedded(t: Transformer, symbols: Rows, positions: Rows, atoms: Atoms) -> list[Cell]:
+    """The coordinates before the first layer, of which both say what is added: a feature, a set of
+    symbols, or nothing."""
+    cells: list[Cell] = [Zero() for _ in range(t.d_model)]
+    for at, row in symbols.items():
+        cells[at] = _tokens(t, row, f"coordinate {at}", atoms)
+    for at, row in positions.items():
+        if at in symbols:
+            raise VoidError(f"coordinate {at} mixes a position feature and symbols")
+        cells[at] = _position(t, row, f"coordinate {at}", atoms)
     return cells
 
 
@@ -193,27 +165,3 @@ def bits_of(form: Form, cells: list[Cell], atoms: Atoms) -> list[tuple[float, in
             case _:
                 raise VoidError("its value is neither a stored bit nor a sum of them")
     return terms
-
-
-def rows_of(matrix: Sparse) -> list[Form]:
-    """The rows of a matrix by their nonzero entries."""
-    written = written_rows(matrix)
-    return [written.get(r, {}) for r in range(matrix.shape[0])]
-
-
-def written_rows(matrix: Sparse) -> dict[int, Form]:
-    """The rows of a matrix that have entries: there may be few of them."""
-    rows: dict[int, Form] = {}
-    for r, c, value in matrix.entries():
-        rows.setdefault(r, {})[c] = value
-    return rows
-
-
-def blocks_of(tensor: Sparse) -> list[list[Form]]:
-    """The rows of each matrix of a (heads, rows, columns) tensor."""
-    blocks: list[list[Form]] = [
-        [{} for _ in range(tensor.shape[1])] for _ in range(tensor.shape[0])
-    ]
-    for h, r, c, value in tensor.entries():
-        blocks[h][r][c] = value
-    return blocks

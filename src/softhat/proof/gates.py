@@ -9,7 +9,7 @@ that sum, with a unit that takes the one off at the sinks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from softhat.io.errors import VoidError
@@ -18,22 +18,15 @@ from softhat.proof.atoms import Atoms
 from softhat.proof.cells import (
     Bit,
     Cell,
-    Chosen,
     Feature,
     Form,
     Groups,
     Mean,
+    Number,
     Raw,
-    Share,
-    Whole,
     Zero,
     bit_of,
-    rows_of,
-    written_rows,
 )
-from softhat.proof.heads.kind import Kind, ProgramParts
-from softhat.proof.ledger import Ledger
-from softhat.transformer.weights import Layer, Transformer
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,185 +62,104 @@ class Threshold:
     sum: GateSum
 
 
-def feed_forward(
-    t: Transformer,
-    number: int,
+def stored(
+    at: int,
+    units: Groups,
+    bias: float,
     cells: list[Cell],
     atoms: Atoms,
-    kinds: Sequence[Kind] = (),
-    ledger: Ledger | None = None,
-    parts: ProgramParts | None = None,
-) -> tuple[list[Cell], list[Clip], list[Kind]]:
-    """The coordinates after the feed-forward of a layer (counted from 1), its clips, and the
-    counts it decodes, which are numbered after the heads of `kinds`."""
-    return _FeedForward(t, number, cells, atoms, kinds, ledger or Ledger(t), parts).run()
+    decode: Callable[[Groups, list[Cell]], Cell],
+) -> tuple[Cell, list[Clip]]:
+    """What a coordinate holds when these units and the bias have been added to it, and the clips
+    among the units. What steps of numbers add up to is for `decode` to say."""
+    if not _cleared(at, units, cells) and not isinstance(cells[at], Zero):
+        raise VoidError("it is written before it is cleared")
+    at_sinks = _taken_off_at_sinks(units, cells)
+    if any(isinstance(cells[c], Number) for incoming in units for c, _ in incoming):
+        if bias or at_sinks:
+            raise VoidError("it adds steps of numbers and something else")
+        return decode(units, cells), []
+    if units and isinstance(cells[at], Raw | Mean | Number):
+        raise VoidError("it is written over a head's output: its rounding would stay")
+    space, function = atoms.space, atoms.space.false
+    clips, signs = list[Clip](), set[int]()
+    for incoming, pair in units.items():
+        sign, clip, term = _clip(dict(incoming), pair, cells, atoms)
+        signs.add(sign)
+        clips.append(clip)
+        if space.both(function, term) != space.false:
+            raise VoidError("it adds two clips that can both be 1")
+        function = space.either(function, term)
+    if not units and not bias and not at_sinks:
+        return Zero(), []
+    if signs <= {1} and bias == 0.0 and not at_sinks:
+        return Bit(function), clips
+    if signs <= {-1} and bias == 1.0 and at_sinks:
+        return Bit(space.negation(function)), clips
+    raise VoidError("it is neither a sum of clips nor one minus such a sum")
 
 
-class _FeedForward:
-    def __init__(
-        self,
-        t: Transformer,
-        number: int,
-        cells: list[Cell],
-        atoms: Atoms,
-        kinds: Sequence[Kind],
-        ledger: Ledger,
-        parts: ProgramParts | None,
-    ) -> None:
-        self.t, self.number, self.cells, self.atoms = t, number, cells, atoms
-        self.kinds, self.ledger, self.parts = kinds, ledger, parts
-        self.decoded: list[Kind] = []
-        self.layer: Layer = t.layers[number - 1]
-        self.into = rows_of(self.layer.into)
-        self.bias = self.layer.into_bias.tolist()
-        self.clips: list[Clip] = []
-        self.used: set[int] = set()
-
-    def run(self) -> tuple[list[Cell], list[Clip], list[Kind]]:
-        after = list(self.cells)
-        out = written_rows(self.layer.out)
-        out_bias = {
-            int(at): float(self.layer.out_bias[at]) for at in self.layer.out_bias.nonzero()[0]
-        }
-        if self.bias:
-            for at in sorted(out.keys() | out_bias.keys()):
-                after[at] = self._written(at, out.get(at, {}), out_bias.get(at, 0.0))
-                self.ledger.take(self.number - 1, "out", at)
-                self.ledger.take(self.number - 1, "out_bias", at)
-            unread = set(range(len(self.bias))) - self.used
-            if unread:
-                raise VoidError(
-                    f"{self._where()} has a hidden unit {min(unread)} that writes nothing"
-                )
-            for unit in self.used:
-                self.ledger.take(self.number - 1, "into", unit)
-                self.ledger.take(self.number - 1, "into_bias", unit)
-        elif out_bias:
-            raise VoidError(f"{self._where()} has an outgoing bias but no hidden units")
-        return after, self.clips, self.decoded
-
-    def _where(self) -> str:
-        return f"layer {self.number - 1}: the feed-forward"
-
-    def _written(self, at: int, row: Form, bias: float) -> Cell:
-        """What a coordinate holds after clips, clearing and the sinks' unit have been added."""
-        where = f"layer {self.number - 1}: coordinate {at}"
-        groups: Groups = {}
-        for unit, weight in row.items():
-            self.used.add(unit)
-            incoming = frozenset(self.into[unit].items())
-            groups.setdefault(incoming, []).append((self.bias[unit], weight))
-        cleared = self._cleared(at, groups, where)
-        if not cleared and not isinstance(self.cells[at], Zero):
-            raise VoidError(f"{where} is written before it is cleared")
-        at_sinks = self._taken_off_at_sinks(groups)
-        counts = [count_of(incoming, self.cells) is not None for incoming in groups]
-        if any(counts):
-            if not all(counts) or bias or at_sinks or self.parts is None:
-                raise VoidError(f"{where} adds steps of counts and something else")
-            kinds = [*self.kinds, *self.decoded]
-            kind, cell = self.parts.decode(groups, self.cells, self.atoms, kinds, where)
-            self.decoded.append(kind)
-            return cell
-        if groups and isinstance(self.cells[at], Raw | Mean | Share | Whole | Chosen):
-            raise VoidError(f"{where} is written over a head's output: its rounding would stay")
-        function, signs = self.atoms.space.false, set[int]()
-        for incoming, units in groups.items():
-            sign, clip, term = self._clip(dict(incoming), units, where)
-            signs.add(sign)
-            self.clips.append(clip)
-            if self.atoms.space.both(function, term) != self.atoms.space.false:
-                raise VoidError(f"{where} adds two clips that can both be 1")
-            function = self.atoms.space.either(function, term)
-        if not groups and not bias and not at_sinks:
-            return Zero()
-        if signs <= {1} and bias == 0.0 and not at_sinks:
-            return Bit(function)
-        if signs <= {-1} and bias == 1.0 and at_sinks:
-            return Bit(self.atoms.space.negation(function))
-        raise VoidError(f"{where} is neither a sum of clips nor one minus such a sum")
-
-    def _cleared(
-        self,
-        at: int,
-        groups: Groups,
-        where: str,
-    ) -> bool:
-        """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
-        down = _take_unbiased(groups, frozenset({(at, 1.0)}))
-        up = _take_unbiased(groups, frozenset({(at, -1.0)}))
-        if down is None and up is None:
-            return False
-        cell = self.cells[at]
-        signed = isinstance(cell, Mean | Share | Whole | Chosen) or (
-            isinstance(cell, Raw) and cell.signed
-        )
-        if isinstance(cell, Feature) or down != [(0.0, -1.0)]:
-            raise VoidError(f"{where} is not cleared by one unit ReLU(x)")
-        if up != ([(0.0, 1.0)] if signed else None):
-            raise VoidError(f"{where} is not cleared by the unit ReLU(-x) exactly if it is signed")
-        return True
-
-    def _taken_off_at_sinks(self, groups: Groups) -> bool:
-        """Whether a unit ReLU(1 - ordinary) takes 1 off at the sinks: one such unit, taken out.
-
-        Any other unit that reads `ordinary` stays among the groups, and a second one too: it
-        must be accounted for by what follows.
-        """
-        alone = [incoming for incoming, units in groups.items() if units == [(1.0, -1.0)]]
-        reads = sorted(
-            c for incoming in alone if len(incoming) == 1 for c, w in incoming if w == -1.0
-        )
-        for c in reads:
-            if self.cells[c] == Feature("ordinary", 0):
-                del groups[frozenset({(c, -1.0)})]
-                return True
+def _cleared(at: int, units: Groups, cells: list[Cell]) -> bool:
+    """Whether units take off what the coordinate held: ReLU(x), and ReLU(-x) if signed."""
+    down = _take_unbiased(units, frozenset({(at, 1.0)}))
+    up = _take_unbiased(units, frozenset({(at, -1.0)}))
+    if down is None and up is None:
         return False
-
-    def _clip(
-        self, incoming: Form, units: list[tuple[float, float]], where: str
-    ) -> tuple[int, Clip, int]:
-        if len(units) != 2:
-            raise VoidError(f"{where} is written by units that are not a clip")
-        (high, first), (low, second) = sorted(units, reverse=True)
-        width = high - low
-        exact = power_of_two(abs(first)) and abs(first) * width == 1.0
-        if first != -second or not exact or high > 0:
-            raise VoidError(f"{where} is written by two units that do not clip between 0 and 1")
-        total, term, sink = conjunction(incoming, high, self.cells, self.atoms, where)
-        # In the reals: false sums stay where both units are 0, true ones where both are not.
-        if not (total.top - 1 < 0 < total.top - width and sink <= 0):
-            raise VoidError(f"{where} has a clip that does not separate its sums, or not the sinks")
-        weights = (*total.weights, low, first)
-        total = replace(total, weights=weights)
-        return (1 if first > 0 else -1), Clip(total, width, sink), term
-
-
-def count_of(incoming: frozenset[tuple[int, float]], cells: list[Cell]) -> Share | Whole | None:
-    """The count that units read, if they read one and nothing else."""
-    if len(incoming) != 1:
-        return None
-    ((at, weight),) = incoming
     cell = cells[at]
-    if isinstance(cell, Share) and weight == -1.0:
-        return cell
-    return cell if isinstance(cell, Whole) and weight == 1.0 else None
+    signed = isinstance(cell, Mean | Number) or (isinstance(cell, Raw) and cell.signed)
+    if isinstance(cell, Feature) or down != [(0.0, -1.0)]:
+        raise VoidError("it is not cleared by one unit ReLU(x)")
+    if up != ([(0.0, 1.0)] if signed else None):
+        raise VoidError("it is not cleared by the unit ReLU(-x) exactly if it is signed")
+    return True
 
 
 def _take_unbiased(
-    groups: Groups,
-    incoming: frozenset[tuple[int, float]],
+    units: Groups, incoming: frozenset[tuple[int, float]]
 ) -> list[tuple[float, float]] | None:
-    """The units without a bias that read this, taken out of the groups; steps have biases."""
-    units = groups.pop(incoming, [])
-    plain = [unit for unit in units if unit[0] == 0.0]
-    if len(plain) < len(units):
-        groups[incoming] = [unit for unit in units if unit[0] != 0.0]
+    """The units without a bias that read this, taken out of the others; steps have biases."""
+    group = units.pop(incoming, [])
+    plain = [unit for unit in group if unit[0] == 0.0]
+    if len(plain) < len(group):
+        units[incoming] = [unit for unit in group if unit[0] != 0.0]
     return plain or None
 
 
+def _taken_off_at_sinks(units: Groups, cells: list[Cell]) -> bool:
+    """Whether a unit ReLU(1 - ordinary) takes 1 off at the sinks: one such unit, taken out.
+
+    Any other unit that reads `ordinary` stays, and a second one too: it must be accounted for by
+    what follows.
+    """
+    alone = [incoming for incoming, group in units.items() if group == [(1.0, -1.0)]]
+    for c in sorted(c for incoming in alone if len(incoming) == 1 for c, w in incoming if w == -1):
+        if cells[c] == Feature("ordinary", 0):
+            del units[frozenset({(c, -1.0)})]
+            return True
+    return False
+
+
+def _clip(
+    incoming: Form, units: list[tuple[float, float]], cells: list[Cell], atoms: Atoms
+) -> tuple[int, Clip, int]:
+    """The sign of a clip, the clip, and the conjunction where it is 1."""
+    if len(units) != 2:
+        raise VoidError("it is written by units that are not a clip")
+    (high, first), (low, second) = sorted(units, reverse=True)
+    width = high - low
+    exact = power_of_two(abs(first)) and abs(first) * width == 1.0
+    if first != -second or not exact or high > 0:
+        raise VoidError("it is written by two units that do not clip between 0 and 1")
+    total, term, sink = conjunction(incoming, high, cells, atoms)
+    # In the reals: false sums stay where both units are 0, true ones where both are not.
+    if not (total.top - 1 < 0 < total.top - width and sink <= 0):
+        raise VoidError("it has a clip that does not separate its sums, or not the sinks")
+    total = replace(total, weights=(*total.weights, low, first))
+    return (1 if first > 0 else -1), Clip(total, width, sink), term
+
+
 def conjunction(
-    form: Form, bias: float, cells: list[Cell], atoms: Atoms, where: str
+    form: Form, bias: float, cells: list[Cell], atoms: Atoms
 ) -> tuple[GateSum, int, float]:
     """A form plus a bias as the sum of a conjunction; the conjunction; a bound at the sinks."""
     space = atoms.space
@@ -269,22 +181,20 @@ def conjunction(
                     raws.append((cell.head, weight > 0))
                     sink += max(weight, 0.0)
             case _:
-                raise VoidError(f"{where} reads {type(cells[at]).__name__.lower()} coordinate {at}")
+                raise VoidError(f"it reads {type(cells[at]).__name__.lower()} coordinate {at}")
         positive, negative = positive + max(weight, 0.0), negative + max(-weight, 0.0)
     weights = (*sorted(set(form.values())), bias)
     total = GateSum(top, tuple(raws), max(positive, negative), len(form) + 1, weights)
     return total, space.every(literals), sink
 
 
-def read_out(
-    form: Form, bias: float, cells: list[Cell], atoms: Atoms, where: str
-) -> tuple[Threshold, int]:
+def read_out(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> tuple[Threshold, int]:
     """The function that a read-out decides: a conjunction, or the negation of one."""
-    total, function, _ = conjunction(form, bias, cells, atoms, where)
+    total, function, _ = conjunction(form, bias, cells, atoms)
     if 0 < total.top < 1:
         return Threshold(total), function
     negated = {at: -weight for at, weight in form.items()}
-    total, function, _ = conjunction(negated, -bias, cells, atoms, where)
+    total, function, _ = conjunction(negated, -bias, cells, atoms)
     if 0 < total.top < 1:
         return Threshold(total), atoms.space.negation(function)
-    raise VoidError(f"{where} is not the threshold of a conjunction")
+    raise VoidError("it is not the threshold of a conjunction")

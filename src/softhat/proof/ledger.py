@@ -1,11 +1,11 @@
-"""The ledger: every number of a transformer is accounted for once, or nothing is proved.
+"""The ledger: a weight is read by the step that accounts for it, or nothing is proved.
 
 **The invariant of this room.** A checker that looks for what it knows passes over what it does not
-know. So here every row with a number in it (a coordinate of the embeddings, a head's queries, keys,
-values and outputs, a hidden unit and its bias, what is written to a coordinate, a read-out) is
-entered before anything is read. It is taken out by the step that says what the row means, and only
-there: a step reads *all* of a row, or raises `VoidError`. A row that is taken twice, or left when
-all is derived, voids the certificate.
+know. So all weights are in the ledger before anything is derived, and there is no other way to
+them: a step of the walk takes what it loads out of the ledger, the whole of it. Nothing is taken
+twice, and what is left when all is derived voids the certificate. No number is outside its tensor,
+or at a place where there is another, and tensors are as large as the model says. No name
+means two outputs, or two tokens.
 
 Three more rules hold in all of the room. What is known is known of a *coordinate*, never of what a
 coordinate holds: two coordinates may hold the same. A limit only ever shrinks. A tolerance is read
@@ -14,63 +14,109 @@ from the weights, never taken from those who made them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any
+
 import numpy as np
 
 from softhat.io.errors import VoidError
-from softhat.transformer.weights import Layer, Sparse, Transformer
+from softhat.proof.cells import Form, Rows
+from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
 
-Row = tuple[int | None, str, int]
-"""(layer from 0, or None; tensor; row)."""
-
-_BY_COLUMN = ("embedding",)
-"""A token embedding is read by coordinates, which are its columns."""
-SHARED = ("embedding", "position_embedding", "readout", "readout_bias")
+Entry = tuple[int, str, int]
+"""(layer, tensor, head), both counted from 0; -1 for none."""
 
 
 class Ledger:
-    """The rows of a transformer that nothing accounts for yet."""
+    """The weights of a transformer that no step has taken yet."""
 
     def __init__(self, t: Transformer) -> None:
-        self._open: set[Row] = set()
-        self._accounted: set[Row] = set()
-        for name in SHARED:
-            self._enter(None, name, getattr(t, name))
+        if not t.is_finite:
+            raise VoidError("a weight is not a finite number")
+        if t.sinks not in ((BOS,), (BOS, EOS)):
+            raise VoidError(f"the sinks are {' '.join(t.sinks)}, not {BOS} and perhaps {EOS}")
+        for names in (t.outputs, t.tokens):
+            if len(set(names)) < len(names):
+                raise VoidError(f"of {' '.join(names)} two have the same name")
+        self._left: dict[Entry, Form | Rows] = {}
+        width = t.d_model
+        self._enter(-1, "embedding", t.embedding, len(t.tokens), width)
+        self._enter(-1, "position_embedding", t.position_embedding, width, len(t.positions))
+        self._enter(-1, "readout", t.readout, len(t.outputs), width)
+        self._enter(-1, "readout_bias", t.readout_bias, len(t.outputs))
         for number, layer in enumerate(t.layers):
-            for name in Layer.TENSORS:
-                self._enter(number, name, getattr(layer, name))
-            heads = {layer.query.shape[0], layer.key.shape[0], layer.value.shape[0]}
-            heads |= {layer.output.shape[0], len(layer.masks), len(layer.laws)}
-            if len(heads) != 1:
-                raise VoidError(f"layer {number}: its tensors have different numbers of heads")
+            heads, units = len(layer.masks), len(layer.into_bias)
+            if {len(layer.laws), len(layer.labels)} != {heads}:
+                raise VoidError(f"layer {number}: masks and laws of different numbers of heads")
+            products, values = layer.query.shape[1], layer.value.shape[1]
+            self._enter(number, "query", layer.query, heads, products, width)
+            self._enter(number, "key", layer.key, heads, products, width)
+            self._enter(number, "value", layer.value, heads, values, width)
+            self._enter(number, "output", layer.output, heads, width, values)
+            self._enter(number, "into", layer.into, units, width)
+            self._enter(number, "into_bias", layer.into_bias, units)
+            self._enter(number, "out", layer.out, width, units)
+            self._enter(number, "out_bias", layer.out_bias, width)
+        self.layers = [Loaded(self, layer, k) for k, layer in enumerate(t.layers)]
 
-    def _enter(self, layer: int | None, name: str, tensor: Sparse | np.ndarray) -> None:
+    def _enter(self, layer: int, name: str, tensor: Sparse | np.ndarray, *shape: int) -> None:
+        if tensor.shape != shape:
+            raise VoidError(f"{_text((layer, name, -1))} is {tensor.shape} and not {shape}")
         if not isinstance(tensor, Sparse):
-            self._open |= {(layer, name, int(row)) for row in np.flatnonzero(tensor)}
+            (at,) = tensor.nonzero()
+            self._left[layer, name, -1] = dict(zip(at.tolist(), tensor[at].tolist(), strict=True))
             return
-        where = [axis.tolist() for axis in tensor.where]
-        places = list(zip(*where, strict=True))
-        if len(set(places)) < len(places):
-            raise VoidError(f"{_text((layer, name, 0))} is written twice at one place")
-        rows = where[1 if name in _BY_COLUMN else 0]
-        values = tensor.values.tolist()
-        self._open |= {(layer, name, row) for row, w in zip(rows, values, strict=True) if w}
+        axes = [axis.tolist() for axis in tensor.where]
+        for axis, size in zip(axes, shape, strict=True):
+            if axis and not (min(axis) >= 0 and max(axis) < size):
+                raise VoidError(f"{_text((layer, name, -1))} has a number outside {shape}")
+        heads = range(shape[0]) if len(shape) == 3 else (-1,)
+        blocks: dict[int, Rows] = {head: {} for head in heads}
+        block = axes[0] if len(shape) == 3 else repeat(-1)
+        for head, row, at, weight in zip(block, *axes[-2:], tensor.values.tolist(), strict=False):
+            form = blocks[head].setdefault(row, {})
+            if at in form:
+                raise VoidError(f"{_text((layer, name, head))} is written twice at one place")
+            form[at] = weight
+        self._left |= {(layer, name, head): rows for head, rows in blocks.items()}
 
-    def take(self, layer: int | None, name: str, row: int) -> None:
-        """This row is accounted for, here and nowhere else."""
-        entry = (layer, name, row)
-        if entry in self._accounted:
+    def take(self, tensor: str, layer: int = -1, head: int = -1) -> Any:
+        """These weights, accounted for by whoever takes them: nobody else can."""
+        entry = (layer, tensor, head)
+        if entry not in self._left:
             raise VoidError(f"{_text(entry)} is accounted for twice")
-        self._accounted.add(entry)
-        self._open.discard(entry)
+        return self._left.pop(entry)
 
     def close(self) -> None:
-        """All is derived: nothing may be left."""
-        if self._open:
-            left = min(self._open, key=lambda row: (row[0] is None, row[0] or 0, *row[1:]))
-            raise VoidError(f"{_text(left)} is accounted for by nothing")
+        """All is derived: no number may be left."""
+        for entry, weights in self._left.items():
+            if weights:
+                raise VoidError(f"{_text(entry)} is accounted for by nothing")
 
 
-def _text(row: Row) -> str:
-    layer, name, number = row
-    where = "" if layer is None else f"layer {layer}: "
-    return f"{where}row {number} of {name}"
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A layer, or a head of it, for the steps of the walk: its tensors come out of the ledger."""
+
+    ledger: Ledger
+    of: Layer
+    layer: int
+    head: int = -1
+
+    @property
+    def heads(self) -> list[Loaded]:
+        """Those of a layer."""
+        return [replace(self, head=h) for h in range(len(self.of.masks))]
+
+    def __getattr__(self, tensor: str) -> Any:
+        return self.ledger.take(tensor, self.layer, self.head)
+
+    def __str__(self) -> str:
+        return f"layer {self.layer}, head {self.head}"
+
+
+def _text(entry: Entry) -> str:
+    layer, tensor, head = entry
+    of_head = f", head {head}" if head >= 0 else ""
+    return f"layer {layer}{of_head}: {tensor}" if layer >= 0 else tensor

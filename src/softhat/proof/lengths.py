@@ -23,7 +23,7 @@ from softhat.proof.certificate import (
 )
 from softhat.proof.gates import Clip, GateSum, Threshold
 from softhat.proof.heads import bound
-from softhat.proof.heads.kind import Kind, ProgramParts
+from softhat.proof.heads.kind import Kind
 from softhat.proof.softmax import Bound
 from softhat.transformer.weights import Transformer
 
@@ -54,9 +54,8 @@ class ProvedHead:
 
 @dataclass(slots=True)
 class Proof:
-    """What has been derived so far; `parts` are the heads and gates of programs, if it is one."""
+    """What has been derived so far."""
 
-    parts: ProgramParts | None = None
     heads: list[ProvedHead] = field(default_factory=list)
     clips: dict[tuple[int, Clip], str] = field(default_factory=dict)
     outputs: list[tuple[str, Threshold | None, bool]] = field(default_factory=list)

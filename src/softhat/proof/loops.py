@@ -24,14 +24,13 @@ from softhat.io.errors import VoidError
 from softhat.numerics.formats import CAP, FORMATS, Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Zero, bit_of, embedded
+from softhat.proof.cells import Bit, Cell, Zero, bit_of
 from softhat.proof.certificate import Certificate
-from softhat.proof.check import attention_of, feed_forward_of, read_outs
 from softhat.proof.gates import read_out
-from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, Report
-from softhat.proof.values import PARTS
-from softhat.proof.void import UNPROVED, reason_of
+from softhat.proof.program_atoms import ProgramAtoms
+from softhat.proof.values import ProgramDerivation
+from softhat.proof.void import UNPROVED, reading, reason_of
 from softhat.transformer.weights import BOS, Transformer
 
 ROUNDS = "a word of n symbols goes through the block ⌈log₂ n⌉ times, or more often"
@@ -68,7 +67,7 @@ def certify_loop(
 ) -> Certificate:
     """The certificate of a transformer whose one layer is repeated ⌈log₂ n⌉ times, for words up to
     `longest`."""
-    proof = Proof(parts=PARTS)
+    proof = Proof()
     reasons: list[str] = []
     try:
         _derive(t, claim, proof)
@@ -94,38 +93,32 @@ def certify_loop(
 
 def _derive(t: Transformer, claim: LoopClaim, proof: Proof) -> None:
     _check_form(t, claim)
-    atoms = Atoms(Space(t.symbols, False))
-    ledger = Ledger(t)
-    cells = embedded(t, atoms)
-    for at in range(t.d_model):
-        ledger.take(None, "embedding", at)
-        ledger.take(None, "position_embedding", at)
+    atoms = ProgramAtoms(Space(t.symbols, False))
+    derivation = ProgramDerivation(t, atoms, proof)
+    cells = derivation.embedding()
     for at, function in _at_the_start(claim, atoms).items():
         if not isinstance(cells[at], Bit | Zero) or bit_of(cells[at], atoms) != function:
             raise VoidError(f"coordinate {at} does not begin with its part of the state")
     for at in claim.held:
         cells[at] = Bit(atoms.space.atom(("held", at), _HELD + at))
     expected = _after_a_round(claim, cells, atoms)
-    after = attention_of(t, 1, cells, atoms, proof, ledger)
-    after = feed_forward_of(t, 1, after, atoms, proof, ledger)
+    after = derivation.through(derivation.ledger.layers[0], cells)
     for at, (old, new) in enumerate(zip(cells, after, strict=True)):
         if at in expected and new != Bit(expected[at]):
             raise VoidError(f"a round does not leave its part of the state in coordinate {at}")
         if at not in expected and new != old:
             raise VoidError(f"a round changes coordinate {at}, which is no part of the state")
-    ((form, bias),) = read_outs(t, ledger)
-    threshold, function = read_out(form, bias, cells, atoms, "the read-out")
+    ((form, bias),) = derivation.margins(cells).values()
+    with reading("the read-out"):
+        threshold, function = read_out(form, bias, cells, atoms)
     equal = function == bit_of(cells[claim.accepts[0]], atoms)
     proof.outputs.append((t.outputs[0], threshold, equal))
-    ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP, (1 << len(claim.pointer)) - 1)
     proof.end = f"pointers have {len(claim.pointer)} digits"
 
 
 def _check_form(t: Transformer, claim: LoopClaim) -> None:
     """One block, one output, one sink; the claim has the form of an automaton."""
-    if not t.is_finite:
-        raise VoidError("a weight is not a finite number")
     if t.sinks != (BOS,) or t.propositional or len(t.layers) != 1 or len(t.outputs) != 1:
         raise VoidError(f"a loop has one block, one output, symbols, and {BOS} as its only sink")
     states = len(claim.step)
@@ -157,7 +150,7 @@ def _at_the_start(claim: LoopClaim, atoms: Atoms) -> dict[int, int]:
     return start
 
 
-def _after_a_round(claim: LoopClaim, cells: list[Cell], atoms: Atoms) -> dict[int, int]:
+def _after_a_round(claim: LoopClaim, cells: list[Cell], atoms: ProgramAtoms) -> dict[int, int]:
     """What a round makes of any bits, by the theorem."""
     space = atoms.space
     held = {at: bit_of(cells[at], atoms) for at in claim.held}

@@ -16,9 +16,10 @@ from math import inf
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
 from softhat.proof.atoms import Range
-from softhat.proof.cells import Bit, Cell, Chosen, Mean, Raw, Whole
+from softhat.proof.cells import Bit, Cell, Mean, Raw
 from softhat.proof.heads.match import Selects
 from softhat.proof.lengths import Proof
+from softhat.proof.program_atoms import Chosen, Whole
 from softhat.proof.scores import CARE
 from softhat.proof.steps import Decoded
 

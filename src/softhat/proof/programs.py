@@ -22,11 +22,9 @@ from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
 from softhat.proof.atoms import Atoms, CountSum
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Chosen, Form, Mean, Raw, Whole, Zero
+from softhat.proof.cells import Bit, Cell, Form, Mean, Raw, Zero
 from softhat.proof.certificate import Certificate
-from softhat.proof.check import cells_of, read_outs
 from softhat.proof.gates import read_out
-from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.numbers import (
     Linear,
@@ -36,8 +34,9 @@ from softhat.proof.numbers import (
     numbers_fail,
     numeric_error,
 )
-from softhat.proof.values import PARTS
-from softhat.proof.void import UNPROVED, reason_of
+from softhat.proof.program_atoms import Chosen, ProgramAtoms, Whole
+from softhat.proof.values import ProgramDerivation
+from softhat.proof.void import UNPROVED, reading, reason_of
 from softhat.transformer.weights import Transformer
 
 AGREE = (
@@ -58,7 +57,7 @@ def certify_program(
 
     `uses` says how values are made of the numeric outputs, each of which is read once.
     """
-    proof = Proof(parts=PARTS)
+    proof = Proof()
     reasons: list[str] = []
     numbers: list[NumericOutput] = []
     try:
@@ -96,19 +95,19 @@ def _derive(
     alike = (t.symbols, t.propositional) == (program.symbols, program.propositional)
     if t.outputs != names or not alike:
         raise VoidError("the outputs or symbols are not those of the program")
-    atoms = Atoms(Space(t.symbols, t.propositional))
+    atoms = ProgramAtoms(Space(t.symbols, t.propositional))
     claims = ProgramClaims(atoms, program)
-    ledger = Ledger(t)
-    cells = cells_of(t, atoms, proof, ledger)
-    read = read_outs(t, ledger)
-    rows = dict(zip(t.outputs, read, strict=True))
+    derivation = ProgramDerivation(t, atoms, proof)
+    cells = derivation.stream()
+    margins = derivation.margins(cells)
     for name, literal in program.outputs:
-        form, bias = rows[name]
-        threshold, function = read_out(form, bias, cells, atoms, f"the read-out of {name!r}")
+        form, bias = margins[name]
+        with reading(f"the read-out of {name!r}"):
+            threshold, function = read_out(form, bias, cells, atoms)
         proof.outputs.append((name, threshold, function == claims.literal(literal)))
     numeric_outputs = []
     for name, number_ in program.numbers:
-        form, bias = rows[name]
+        form, bias = margins[name]
         exact = claims.number(number_)
         if not _same(_linear(form, bias, cells, atoms), exact):
             raise VoidError(f"the numeric output {name!r} is not that of the program")
@@ -116,7 +115,6 @@ def _derive(
             raise VoidError(f"the numeric output {name!r} is rounded, and is no whole number")
         terms = tuple((cells[at], weight) for at, weight in form.items())
         numeric_outputs.append(NumericOutput(name, terms, bias, use_of[name]))
-    ledger.close()
     proof.longest = min(CAP, atoms.longest or CAP)
     return numeric_outputs
 
@@ -187,7 +185,7 @@ def _add_part(
 class ProgramClaims:
     """What each signal of a program is, as a canonical function or number."""
 
-    def __init__(self, atoms: Atoms, program: Program) -> None:
+    def __init__(self, atoms: ProgramAtoms, program: Program) -> None:
         self.atoms, self.program = atoms, program
         self.values: list[int] = []
         # Later signals stand above earlier ones: a diagram asks what a late head says before it

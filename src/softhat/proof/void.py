@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from softhat.io.errors import VoidError
 from softhat.proof.boolean import MOST_NODES, TooLargeError
 
 UNPROVED = (VoidError, TooLargeError, ArithmeticError)
 """What a derivation may end with; anything else is a mistake of ours."""
+
+
+@contextmanager
+def reading(what: object) -> Iterator[None]:
+    """Errors say what was read."""
+    try:
+        yield
+    except VoidError as error:
+        raise VoidError(f"{what}: {error}") from None
 
 
 def reason_of(error: Exception) -> str:

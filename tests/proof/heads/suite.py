@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,14 @@ from softhat.program.evaluate import evaluate
 from softhat.program.heads import Head
 from softhat.program.schedule import schedule
 from softhat.program.signals import Program
-from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Cell, embedded
-from softhat.proof.check import attention_of, feed_forward_of
+from softhat.proof.cells import Cell
+from softhat.proof.derivation import Returned, Sums
 from softhat.proof.heads.kind import Kind
-from softhat.proof.ledger import Ledger
 from softhat.proof.lengths import Proof
+from softhat.proof.program_atoms import ProgramAtoms
 from softhat.proof.softmax import Bound
-from softhat.proof.values import PARTS
+from softhat.proof.values import ProgramDerivation
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from softhat.transformer.lowering.lower import lower
@@ -47,19 +47,27 @@ def decided_far_away(seed: int) -> list[NDArray[np.int64]]:
     return [some, np.ones(n, np.int64), far, far[::-1].copy()]
 
 
+class _Attended(ProgramDerivation):
+    """What coordinates held after the attention of the last layer that has some."""
+
+    attended: list[Cell]
+
+    def add(self, x: Any, y: Sums | Returned) -> list[Cell]:
+        after = super().add(x, y)
+        if isinstance(y, Returned):
+            self.attended = after
+        return after
+
+
 class Derived:
     """What the proof derives from weights, layer by layer."""
 
     def __init__(self, t: Transformer) -> None:
-        self.atoms = Atoms(Space(t.symbols, t.propositional))
-        self.proof = Proof(parts=PARTS)
-        cells = embedded(t, self.atoms)
-        ledger = Ledger(t)
-        for number in range(1, len(t.layers) + 1):
-            cells = attention_of(t, number, cells, self.atoms, self.proof, ledger)
-            self.attended = cells
-            cells = feed_forward_of(t, number, cells, self.atoms, self.proof, ledger)
-        self.cells: list[Cell] = cells
+        self.atoms = ProgramAtoms(Space(t.symbols, t.propositional))
+        self.proof = Proof()
+        walked = _Attended(t, self.atoms, self.proof)
+        self.cells = walked.stream()
+        self.attended = walked.attended
 
     def kind(self, name: str) -> Kind:
         """The one kind of this name."""

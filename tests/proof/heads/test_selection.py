@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from softhat.io.errors import VoidError
-from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Feature, Form
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Codes, SelectionTable, is_selection, read_selection
+from softhat.proof.program_atoms import ProgramAtoms
 
 ONE, ORDINARY, A = 0, 1, 2
 
 
-def cells_of(atoms: Atoms) -> list[Cell]:
+def cells_of(atoms: ProgramAtoms) -> list[Cell]:
     """`1`, `ordinary`, and a bit for each of the symbols a, b, c."""
     bits: list[Cell] = [Bit(atoms.space.symbol(name)) for name in "abc"]
     return [Feature("1", 0), Feature("ordinary", 0), *bits]
@@ -32,7 +32,7 @@ def head(pairs: list[tuple[Form, Form]], sink: float = 4.0, beta: float = 1.0) -
 
 @given(st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1))
 def test_a_table_is_the_pairs_that_match(pairs: set[tuple[int, int]]) -> None:
-    atoms = Atoms(Space("abc", False))
+    atoms = ProgramAtoms(Space("abc", False))
     rows: list[tuple[Form, Form]] = [({A + q: 8.0}, {A + k: 1.0}) for q, k in sorted(pairs)]
     weights = head(rows)
     assert is_selection(weights, cells_of(atoms))
@@ -47,7 +47,7 @@ def test_a_table_is_the_pairs_that_match(pairs: set[tuple[int, int]]) -> None:
 
 def test_negated_bits_take_from_ordinary() -> None:
     """8·(ordinary - a) at the query is 8 where the symbol is not a."""
-    atoms = Atoms(Space("abc", False))
+    atoms = ProgramAtoms(Space("abc", False))
     found = read_selection(head([({A: -8.0, ORDINARY: 8.0}, {A + 1: 1.0})]), cells_of(atoms), atoms)
     space = atoms.space
     assert isinstance(found, SelectionTable)
@@ -56,7 +56,7 @@ def test_negated_bits_take_from_ordinary() -> None:
 
 def test_codes_are_equal_digits() -> None:
     """(b/2)·(2x - 1)(2y - 1): equal digits add b/2, others take it off."""
-    atoms = Atoms(Space("abc", False))
+    atoms = ProgramAtoms(Space("abc", False))
     digit: list[tuple[Form, Form]] = [
         ({A + k: 8.0, ORDINARY: -4.0}, {A + k: 2.0, ORDINARY: -1.0}) for k in range(2)
     ]
@@ -78,13 +78,13 @@ def test_codes_are_equal_digits() -> None:
     ],
 )
 def test_other_scores_are_refused(rows: list[tuple[Form, Form]], reason: str) -> None:
-    atoms = Atoms(Space("abc", False))
+    atoms = ProgramAtoms(Space("abc", False))
     with pytest.raises(VoidError, match=reason):
         read_selection(head(rows), cells_of(atoms), atoms)
 
 
 def test_positions_make_it_no_selection() -> None:
-    atoms = Atoms(Space("abc", False))
+    atoms = ProgramAtoms(Space("abc", False))
     cells = [*cells_of(atoms), Feature("i", 0)]
     assert not is_selection(head([({A: 8.0}, {5: 1.0})]), cells)
     none = HeadWeights("unbounded", 2, "none", 1.0, ({},), ({},), ())

@@ -21,8 +21,8 @@ from softhat.program.gates import Steps
 from softhat.program.heads import Mask, Selector
 from softhat.program.heads import Width as WidthHead
 from softhat.program.signals import Program
-from softhat.proof.cells import Share
 from softhat.proof.heads.width import WidthKind
+from softhat.proof.program_atoms import Share
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
 from softhat.transformer.lowering.lower import lower

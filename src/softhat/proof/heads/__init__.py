@@ -16,7 +16,7 @@ from softhat.numerics.formats import Format
 from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Cell
 from softhat.proof.heads import average, latest, previous, shift, sign
-from softhat.proof.heads.kind import Kind, ProgramParts
+from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights, read
 from softhat.proof.softmax import Bound
 
@@ -32,11 +32,8 @@ def recognise(
     number: int,
     atoms: Atoms,
     level: int,
-    parts: ProgramParts | None = None,
 ) -> tuple[Kind, list[Cell]]:
     """The head's kind, and what each of its value rows makes it return."""
-    if parts is not None and parts.is_selection(head, cells):
-        return parts.recognise(head, cells, number, atoms, level)
     reading = read(head, cells, number, atoms, level)
     for kind in KINDS:
         if kind is latest if head.mask in latest.STRICT else kind.fits(reading):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Atoms, Direction
-from softhat.proof.cells import Cell, Groups
-from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.atoms import Direction
 from softhat.proof.scores import Scores
 from softhat.proof.softmax import Bound, RowFact
 
@@ -66,17 +63,3 @@ class SlopedKind(Kind):
     @property
     def name(self) -> str:
         return self.CALLED[self.direction == "future"]
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramParts:
-    """Heads and gates that programs of values have and formulas have not (`proof.values`).
-
-    The checker of formulas has none of them, and what looks like one voids its certificate; the
-    checker of programs passes them in.
-    """
-
-    is_selection: Callable[[HeadWeights, list[Cell]], bool]
-    recognise: Callable[[HeadWeights, list[Cell], int, Atoms, int], tuple[Kind, list[Cell]]]
-    decode: Callable[[Groups, list[Cell], Atoms, Sequence[Kind], str], tuple[Kind, Cell]]
-    """Steps of counts: what they decode, numbered after the given kinds, and what is stored."""

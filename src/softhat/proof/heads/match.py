@@ -20,11 +20,11 @@ from math import exp
 from softhat.io.errors import VoidError
 from softhat.numbers.rationals import grid_of
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Chosen, Raw, bits_of, literal
+from softhat.proof.cells import Cell, Raw, bits_of, literal
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import Codes, SelectionTable
+from softhat.proof.program_atoms import Chosen, ProgramAtoms
 from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
 
@@ -104,7 +104,7 @@ def made_of(
     selection: SelectionTable | Codes,
     number: int,
     level: int,
-    atoms: Atoms,
+    atoms: ProgramAtoms,
 ) -> tuple[Kind, list[Cell]]:
     """The kind of a Match or an At and what its value rows return."""
     gap, sink = float(selection.gain), float(selection.sink)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.io.errors import VoidError
-from softhat.proof.atoms import Atoms
 from softhat.proof.cells import Bit, Cell, Feature, Form, Zero, bit_of
 from softhat.proof.heads.reading import HeadWeights
+from softhat.proof.program_atoms import ProgramAtoms
 from softhat.transformer.weights import Mask
 
 Pair = tuple[int, int]
@@ -68,7 +68,9 @@ def is_selection(head: HeadWeights, cells: list[Cell]) -> bool:
     return bool(forms) and bits and features <= {"1", "ordinary"} and "1" in features
 
 
-def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> SelectionTable | Codes:
+def read_selection(
+    head: HeadWeights, cells: list[Cell], atoms: ProgramAtoms
+) -> SelectionTable | Codes:
     """The head's scores as a table or as codes."""
     beta = Fraction(head.sharpness)
     rows: list[tuple[Form, Form]] = []
@@ -94,7 +96,7 @@ def read_selection(head: HeadWeights, cells: list[Cell], atoms: Atoms) -> Select
     return _codes(scored, cells, atoms) if doubled else _table(scored, cells, atoms)
 
 
-def _table(scored: _Scored, cells: list[Cell], atoms: Atoms) -> SelectionTable:
+def _table(scored: _Scored, cells: list[Cell], atoms: ProgramAtoms) -> SelectionTable:
     pairs: list[Pair] = []
     gain: Fraction | None = None
     for query, key in scored.rows:
@@ -124,7 +126,7 @@ def _table(scored: _Scored, cells: list[Cell], atoms: Atoms) -> SelectionTable:
     )
 
 
-def _codes(scored: _Scored, cells: list[Cell], atoms: Atoms) -> Codes:
+def _codes(scored: _Scored, cells: list[Cell], atoms: ProgramAtoms) -> Codes:
     digits: list[Pair] = []
     gain: Fraction | None = None
     for query, key in scored.rows:
@@ -162,7 +164,7 @@ def _unit(form: Form) -> Fraction:
     return unit
 
 
-def _literals(form: Form, cells: list[Cell], atoms: Atoms) -> list[int]:
+def _literals(form: Form, cells: list[Cell], atoms: ProgramAtoms) -> list[int]:
     """A sum of stored bits and negated ones: each negation takes one from `ordinary`."""
     literals = []
     ordinary = 0.0
@@ -188,7 +190,7 @@ def _digit_unit(form: Form, cells: list[Cell]) -> Fraction:
     raise VoidError("a digit is no bit as ±1")
 
 
-def _digit(form: Form, cells: list[Cell], atoms: Atoms) -> int:
+def _digit(form: Form, cells: list[Cell], atoms: ProgramAtoms) -> int:
     """±1 for a bit: 2·bit - 1 on the word's own positions, 0 at the sinks."""
     ordinary = sum(w for at, w in form.items() if cells[at] == Feature("ordinary", 0))
     bits = [(cells[at], w) for at, w in form.items() if cells[at] != Feature("ordinary", 0)]

@@ -16,12 +16,12 @@ from math import exp
 
 from softhat.io.errors import VoidError
 from softhat.numerics.formats import Format
-from softhat.proof.atoms import Atoms
-from softhat.proof.cells import Cell, Share
+from softhat.proof.cells import Cell
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.match import scores_fit
 from softhat.proof.heads.reading import HeadWeights
 from softhat.proof.heads.selection import SelectionTable, is_sinks
+from softhat.proof.program_atoms import ProgramAtoms, Share
 from softhat.proof.scores import CARE
 from softhat.proof.softmax import RowFact
 from softhat.transformer.weights import Attention, Mask
@@ -81,7 +81,11 @@ class WidthKind(Kind):
 
 
 def made_of(
-    head: HeadWeights, cells: list[Cell], selection: SelectionTable, number: int, atoms: Atoms
+    head: HeadWeights,
+    cells: list[Cell],
+    selection: SelectionTable,
+    number: int,
+    atoms: ProgramAtoms,
 ) -> tuple[Kind, list[Cell]]:
     if selection.gain <= 0 or selection.sink != selection.gain:
         raise VoidError("the sinks do not score as a match does")
