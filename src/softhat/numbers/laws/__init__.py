@@ -6,7 +6,8 @@ sums, products, powers, maxima and logarithms. It is evaluated exactly where it 
 and stored as JSON. All laws are positive at every n ≥ 1.
 """
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from softhat.numbers.laws.arithmetic import (
     ONE,
@@ -24,18 +25,21 @@ from softhat.numbers.laws.arithmetic import (
     product,
     total,
 )
-from softhat.numbers.laws.functions import (
-    Log,
-    Maximum,
-    Minimum,
-    RoundedUp,
-    Tabled,
-    log,
-    maximum,
-    minimum,
-    rounded_up,
-)
 from softhat.numbers.laws.values import Value, log_of
+
+if TYPE_CHECKING:
+    from softhat.numbers.laws.functions import (
+        Log,
+        Maximum,
+        Minimum,
+        RoundedUp,
+        Tabled,
+        log,
+        maximum,
+        minimum,
+        rounded_up,
+    )
+    from softhat.numbers.laws.stored import from_json
 
 __all__ = [
     "ONE",
@@ -55,6 +59,7 @@ __all__ = [
     "Tabled",
     "Value",
     "as_law",
+    "from_json",
     "log",
     "log_of",
     "maximum",
@@ -67,9 +72,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`from_json`, where laws are read from files: a proof about weights reads none."""
-    if name != "from_json":
+    """Logarithms and maxima, which compiled heads have none of, and laws in files: a proof about
+    weights reads neither."""
+    if name not in __all__:
         raise AttributeError(f"softhat.numbers.laws has no {name}")
-    from softhat.numbers.laws.stored import from_json
-
-    return from_json
+    home = "stored" if name == "from_json" else "functions"
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
