@@ -9,7 +9,7 @@ symbol, from inputs and from pairs. A *fact* is one such consequence, by its nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.coq.matcher import Matcher
+from softhat.export.coq.syntax import numbers, sequence
 from softhat.program.gates import And, Xor
 from softhat.program.heads import Direction, Latest, Previous, Shift, StrictLatest
 from softhat.program.inputs import FirstPosition, LastPosition, PositionMod, TokenIn
@@ -282,3 +283,11 @@ def value_of(literal: Literal, values: Values, like: int) -> Bools:
         return np.full(len(values[like]), literal.positive)
     column = values[literal.signal]
     return column if literal.positive else ~column
+
+
+def cases_text(watched: Iterable[tuple[int, Iterable[int]]]) -> str:
+    """Which signals to decide after each other, and which facts, by their numbers, to look at
+    then."""
+    return sequence(
+        f"{'Letter' if at == LETTER else f'On {at}'} {numbers(facts)}" for at, facts in watched
+    )

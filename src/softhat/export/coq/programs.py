@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.coq.inputs import Inputs, is_given
-from softhat.export.coq.syntax import boolean, call, integer, optional, rational, sequence
+from softhat.export.coq.syntax import (
+    boolean,
+    call,
+    integer,
+    numbers,
+    optional,
+    rational,
+    sequence,
+)
 from softhat.io.errors import SofthatError
 from softhat.numbers.positions import DigitFeature, Feature, Holds, Mod, Named
 from softhat.program import heads
@@ -134,7 +142,7 @@ def signal_text(signal: Signal, inputs: Inputs) -> str:
             counts = sequence(f"({integer(a)}%Z, {at})" for a, at in terms)
             return call("Total", counts, str(most))
         case Steps(count, turns):
-            return call("Steps", str(count), sequence(map(str, turns)))
+            return call("Steps", str(count), numbers(turns))
     raise TypeError(f"not part of the kernel: {signal!r}")
 
 

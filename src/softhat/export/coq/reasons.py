@@ -7,14 +7,15 @@ invariant, which Coq checks by induction along the word. Nothing here is trusted
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
-from softhat.export.coq.cones import LETTER, OPPOSITE, Cone, ConeOpenError, Fact
+from softhat.export.coq.cones import LETTER, OPPOSITE, Cone, ConeOpenError, Fact, cases_text
 from softhat.export.coq.matcher import Matcher
 from softhat.export.coq.situations import Codes, Walk
+from softhat.export.coq.syntax import numbers, sequence
 from softhat.export.coq.tallies import Tallies
 from softhat.program.gates import And, Xor
 from softhat.program.heads import Direction, Latest, Previous, Shift, StrictLatest
@@ -85,7 +86,7 @@ class _Proof:
         # The newest fact is the equation; those from before stand at the end of the list.
         older = range(len(self.facts) - facts_before, len(self.facts))
         self.texts = [fact.text for fact in self.facts[facts_before:]] + [
-            f"Only {_numbers([0, *older])}"
+            f"Only {numbers([0, *older])}"
         ]
 
     def _prove(self) -> bool:
@@ -123,7 +124,7 @@ class _Proof:
         start = [*self.facts, Fact("", frozenset((edge,)))]
         step = [*start, Fact("", before, eager=True)]
         way = "Past" if direction == "past" else "Future"
-        pairs = "[" + "; ".join(f"({s}, {y})" for s, y in moved) + "]"
+        pairs = sequence(f"({s}, {y})" for s, y in moved)
         orders = f"{self._order(start, walk)} {self._order(step, walk)}"
         text = f"Induction {way} {_tree(cuts, here)} {edge} {pairs} {orders}"
         self.facts.append(Fact(text, frozenset(here)))
@@ -143,12 +144,8 @@ class _Proof:
             places = [] if fact.local else sorted(place[at] for at in fact.about)
             for k in places if fact.eager else places[-1:]:
                 watch[k].append(number)
-        cases = [
-            f"Letter {_numbers(numbers)}" if at == LETTER else f"On {at} {_numbers(numbers)}"
-            for at, numbers in zip(order, watch, strict=True)
-            if at != LETTER or cone.tokens
-        ]
-        return "[" + "; ".join(cases) + "]"
+        every = zip(order, watch, strict=True)
+        return cases_text((at, read) for at, read in every if at != LETTER or cone.tokens)
 
 
 def _tree(cuts: Codes, bits: Sequence[int]) -> str:
@@ -170,7 +167,3 @@ def _literal(literal: Literal) -> str:
     if literal.signal < 0:
         return "Yes" if literal.positive else "(Neg Yes)"
     return f"(Sig {literal.signal})" if literal.positive else f"(Neg (Sig {literal.signal}))"
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    return "[" + "; ".join(map(str, numbers)) + "]"

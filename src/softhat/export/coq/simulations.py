@@ -22,6 +22,7 @@ from softhat.export.coq.syntax import (
     lines,
     preamble,
     rational,
+    record,
     sequence,
 )
 from softhat.io.errors import SofthatError
@@ -86,12 +87,11 @@ def simulation_theorem(model: AHAT, epsilon: float) -> str:
         ("output_row", form(model.output_weights)),
         ("output_bias", rational(model.output_bias)),
     )
-    body = ";\n  ".join(f"Simulated.{name} :=\n    {value}" for name, value in parts)
     listed = ", ".join(f"{at}: {comment(name)}" for at, name in enumerate(model.alphabet))
     text = f"{preamble(_TITLE, _READ)}\n(* symbols: {listed} *)\n"
     for predicate, at in predicates.items():
         text += f"(* numerical predicate {at}: {comment(predicate.name)} *)\n"
-    text += "Definition model : ahat := {|\n  " + body + " |}.\n\n"
+    text += f"Definition model : ahat := {record('Simulated', parts)}.\n\n"
     text += "(* a common denominator of all weights *)\n"
     text += f"Definition denominator : Z := {_denominator(model)}%Z.\n"
     text += f"Definition epsilon : R := ({exact.numerator} / {exact.denominator})%R.\n"

@@ -33,6 +33,17 @@ def sequence(items: Iterable[str]) -> str:
     return f"[{'; '.join(items)}]"
 
 
+def numbers(items: Iterable[int]) -> str:
+    """A list of numbers that are not negative."""
+    return sequence(map(str, items))
+
+
+def record(module: str, parts: Iterable[tuple[str, str]]) -> str:
+    """A record by its fields, a field a line."""
+    body = ";\n  ".join(f"{module}.{name} :=\n    {value}" for name, value in parts)
+    return "{|\n  " + body + " |}"
+
+
 def lines(items: Iterable[str], indent: int = 2) -> str:
     """A list with an item a line."""
     inner = (";\n" + " " * (indent + 1)).join(items)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from softhat.export.coq.cones import LETTER, Cone, ConeOpenError, Fact, Values
+from softhat.export.coq.cones import Cone, ConeOpenError, Fact, Values, cases_text
 from softhat.export.coq.shares import CountShare, LocalShare, Shares, guard_text, shares_of
 from softhat.export.coq.syntax import boolean, integer
 from softhat.program.counting import CountingTerm
@@ -294,12 +294,9 @@ class Tallies:
         shift = 0 if guard is None else 1
         place = {fact.text: k + shift for k, fact in enumerate(reversed(earlier))}
         decided: set[int] = set()
-        cases = []
+        watched = []
         for at in local.order:
             decided.add(at)
             watch = [place[text] for text in local.definition(at)]
-            if guard and guard.keys() <= decided:
-                watch.append(0)
-            numbers = "[" + "; ".join(map(str, watch)) + "]"
-            cases.append(f"Letter {numbers}" if at == LETTER else f"On {at} {numbers}")
-        return "[" + "; ".join(cases) + "]"
+            watched.append((at, [*watch, 0] if guard and guard.keys() <= decided else watch))
+        return cases_text(watched)

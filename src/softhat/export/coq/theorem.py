@@ -23,7 +23,7 @@ from softhat.export.coq.programs import (
 )
 from softhat.export.coq.reasons import Reasons
 from softhat.export.coq.sweeping import Sweep
-from softhat.export.coq.syntax import comment, lines, preamble, sequence
+from softhat.export.coq.syntax import comment, lines, preamble, record, sequence
 from softhat.export.coq.weights import model_text
 from softhat.io.errors import SofthatError
 from softhat.logic.recalls import without_recalls as formulas_without_recalls
@@ -231,5 +231,4 @@ def _evidence(
         ("reasons", lines(reasons.texts, 5)),
         ("hints", lines(map(sequence, hints), 5)),
     )
-    body = ";\n  ".join(f"Kernel.{name} :=\n    {value}" for name, value in parts)
-    return "Definition found : evidence := {|\n  " + body + " |}.\n\n"
+    return f"Definition found : evidence := {record('Kernel', parts)}.\n\n"

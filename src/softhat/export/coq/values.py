@@ -29,7 +29,7 @@ from softhat.export.coq.programs import (
     signal_text,
 )
 from softhat.export.coq.ranks import chooses_itself, never_both, own_rank
-from softhat.export.coq.syntax import call, comment, lines, preamble, rational, sequence
+from softhat.export.coq.syntax import call, comment, lines, preamble, rational, record, sequence
 from softhat.export.coq.theorem import names_text
 from softhat.export.coq.weights import model_text
 from softhat.models.value_model import ValueModel
@@ -47,48 +47,29 @@ _READ = """. To understand it read `Program.v` (what attention programs
 From Coq Require Import Reals Qreals QArith ZArith NArith List.
 From Softhat Require Import Formula Surface Program Lowering Model Kernel Values Numbers.
 """
-_ALWAYS = """Lemma checks : makes outputs inputs program weights found
-  && forallb (always (program_symbols weights) inputs program longest) program = true.
+_CONCLUSION = """{about}Lemma checks : {checked}{always} = true.
 Proof. vm_compute. reflexivity. Qed.
 
-{checks}Theorem right : forall {variables},
-  {premise}over_alphabet weights w n -> (N.of_nat n <= longest)%N ->
-  forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-  (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
-   else {logit} k i <= - 1 / 4)%R.
-Proof. exact (makes{mark}_always _ _ _ _ _ _ checks{arguments}). Qed.
-
-Print Assumptions right.
-"""
-_FITTING = """Lemma checks : makes outputs inputs program weights found = true.
-Proof. vm_compute. reflexivity. Qed.
-
-{checks}(* On every word that `fits`: not too long, and the positions that a head reads agree. *)
-Theorem right : forall {variables},
-  {premise}over_alphabet weights w n -> fits inputs program weights n w q = true ->
-  forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-  (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
-   else {logit} k i <= - 1 / 4)%R.
-Proof. exact (makes{mark}_fitting _ _ _ _ _ checks{arguments}). Qed.
-
-Print Assumptions right.
-"""
-_NUMBERS = """(* Each output that is a number is off by at most `error`. *)
-Lemma checks : makes_numbers outputs numbers error inputs program weights found{always} = true.
-Proof. vm_compute. reflexivity. Qed.
-
-{checks}Theorem right : forall {variables},
+{checks}{on}Theorem right : forall {variables},
   {premise}over_alphabet weights w n -> {words} ->
-  (forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
-    (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
-     else {logit} k i <= - 1 / 4)%R) /\\
-  (forall k x, nth_error numbers k = Some x -> forall i, 1 <= i <= n ->
-    (Rabs ({logit} (length outputs + k) i
-           - number_value program n (meaning inputs program weights n w q) x i) <= Q2R error)%R).
+  {claim}
 Proof. exact ({theorem} checks{arguments}). Qed.
 
 Print Assumptions right.
 """
+_EVERY_WORD = """
+  && forallb (always (program_symbols weights) inputs program longest) program"""
+_FITS = """(* On every word that `fits`: not too long, and the positions that a head reads agree. *)
+"""
+_BITS = """forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
+  (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
+   else {logit} k i <= - 1 / 4)%R."""
+_BITS_AND_NUMBERS = """(forall k o, nth_error outputs k = Some o -> forall i, 1 <= i <= n ->
+    (if truth inputs program weights n w q o i then 1 / 4 <= {logit} k i
+     else {logit} k i <= - 1 / 4)%R) /\\
+  (forall k x, nth_error numbers k = Some x -> forall i, 1 <= i <= n ->
+    (Rabs ({logit} (length outputs + k) i
+           - number_value program n (meaning inputs program weights n w q) x i) <= Q2R error)%R)."""
 
 
 def value_theorem(model: ValueModel) -> str:
@@ -115,9 +96,8 @@ def value_theorem(model: ValueModel) -> str:
     always = always_fits(program, model.max_length)
     if always:
         text += f"Definition longest : N := {model.max_length}%N.\n"
-    if program.numbers:
-        return text + _numbers_text(program, plan) + _numbers_conclusion(always, attends)
-    return text + "\n" + (_ALWAYS if always else _FITTING).format(**asdict(attends))
+    text += _numbers_text(program, plan) if program.numbers else "\n"
+    return text + _conclusion(bool(program.numbers), always, attends)
 
 
 def _numbers_text(program: Program, plan: Planned) -> str:
@@ -139,19 +119,22 @@ def _numbers_text(program: Program, plan: Planned) -> str:
     )
 
 
-def _numbers_conclusion(always: bool, attends: Attending) -> str:
-    if always:
-        and_always = (
-            "\n  && forallb (always (program_symbols weights) inputs program longest) program"
-        )
-        words, theorem = (
-            "(N.of_nat n <= longest)%N",
-            f"numbers{attends.mark}_always _ _ _ _ _ _ _ _",
-        )
-    else:
-        and_always, words = "", "fits inputs program weights n w q = true"
-        theorem = f"numbers{attends.mark}_fitting _ _ _ _ _ _ _"
-    return _NUMBERS.format(always=and_always, words=words, theorem=theorem, **asdict(attends))
+def _conclusion(numbers: bool, always: bool, attends: Attending) -> str:
+    """The theorem, with outputs that are numbers or without; of every word up to the length, or of
+    words that fit."""
+    name, blanks = ("numbers", 7) if numbers else ("makes", 5)
+    checked = "makes_numbers outputs numbers error" if numbers else "makes outputs"
+    ending, more = ("always", 1) if always else ("fitting", 0)
+    return _CONCLUSION.format(
+        about="(* Each output that is a number is off by at most `error`. *)\n" * numbers,
+        checked=f"{checked} inputs program weights found",
+        always=_EVERY_WORD * always,
+        on="" if numbers or always else _FITS,
+        words="(N.of_nat n <= longest)%N" if always else "fits inputs program weights n w q = true",
+        claim=(_BITS_AND_NUMBERS if numbers else _BITS).format(logit=attends.logit),
+        theorem=f"{name}{attends.mark}_{ending}" + " _" * (blanks + more),
+        **asdict(attends),
+    )
 
 
 def _error(program: Program, number: Number, plan: Planned) -> Fraction:
@@ -198,8 +181,7 @@ def _plan_text(plan: Planned) -> str:
         ("plans_of", lines(plan_texts(plan), 5)),
         ("results_of", lines(result_texts(plan), 5)),
     )
-    body = ";\n  ".join(f"Values.{name} :=\n    {value}" for name, value in parts)
-    return "Definition found : making := {|\n  " + body + " |}.\n\n"
+    return f"Definition found : making := {record('Values', parts)}.\n\n"
 
 
 # Does every word up to the length give the program what it asks for? As `Values.always` asks.

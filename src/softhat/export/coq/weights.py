@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from softhat.export.coq.inputs import Inputs
 from softhat.export.coq.programs import MASKS, feature_text, known_text
-from softhat.export.coq.syntax import boolean, call, form, lines, rational, sequence
+from softhat.export.coq.syntax import boolean, call, form, lines, rational, record, sequence
 from softhat.io.errors import SofthatError
 from softhat.numbers.laws import ONE, Constant, Law
 from softhat.transformer.weights import BOS, EOS, Layer, Transformer, sharpness_of
@@ -37,8 +37,7 @@ def model_text(weights: Transformer, inputs: Inputs) -> str:
         ("layers", lines((_layer(layer, scaled) for layer in weights.layers), 5)),
         ("readouts", lines(_readouts(weights), 5)),
     )
-    body = ";\n  ".join(f"Model.{name} :=\n    {value}" for name, value in parts)
-    return "{|\n  " + body + " |}"
+    return record("Model", parts)
 
 
 def _features(weights: Transformer, columns: NDArray[np.float64], inputs: Inputs) -> Iterator[str]:
