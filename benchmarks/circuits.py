@@ -183,8 +183,8 @@ def _gradients(network: StockNetwork, start: Array) -> dict[tuple[str, str], Arr
         total = 0.0
         for h, head in enumerate(layer.heads):
             q, k, v = (
-                product(norm(read(x, f"a{number}.h{h}", slot), first), part)
-                for slot, part in zip("qkv", (head.query, head.key, head.value), strict=True)
+                product(norm(read(x, f"a{number}.h{h}", slot), first), head.inputs[slot])
+                for slot in "qkv"
             )
             scores = (q @ k.transpose(1, 2) / math.sqrt(network.width)).masked_fill(
                 hidden, -math.inf

@@ -54,11 +54,10 @@ class StockNorm:
 
 @dataclass(frozen=True, slots=True)
 class StockHead:
-    """What a head's queries, keys and values are made of, and what its outputs write."""
+    """A head's weights."""
 
-    query: StockProduct
-    key: StockProduct
-    value: StockProduct
+    inputs: Mapping[str, StockProduct]
+    """What its queries, keys and values (q, k, v) are made by."""
     output: Array
     """(width, d_model)."""
 
@@ -125,11 +124,12 @@ class StockDecoder:
             units = layer.units
             heads = tuple(
                 head_wires(
-                    head.query.matrix.T, head.key.matrix.T, head.value.matrix.T, head.output,
+                    {slot: product.matrix.T for slot, product in head.inputs.items()},
+                    head.output,
                     turns=self.frequencies is not None,
                 )
                 for head in layer.heads
-            )  # fmt: skip
+            )
             into = units.into.matrix.T != 0
             into = into if units.gate is None else into | (units.gate.T != 0)
             blocks.append(CircuitBlock(heads, into, units.out.matrix != 0))
@@ -154,10 +154,11 @@ def gpt2_decoder(tensors: Mapping[str, Array], config: Mapping[str, Any]) -> Sto
 
     def head(at: str, h: int) -> StockHead:
         first, end = h * d // heads, (h + 1) * d // heads
-        query, key, value = (
-            product(f"{at}.c_attn", slice(part * d + first, part * d + end)) for part in range(3)
-        )
-        return StockHead(query, key, value, w[f"{at}.c_proj.weight"][first:end])
+        inputs = {
+            slot: product(f"{at}.c_attn", slice(part * d + first, part * d + end))
+            for part, slot in enumerate("qkv")
+        }
+        return StockHead(inputs, w[f"{at}.c_proj.weight"][first:end])
 
     def layer(at: str) -> StockLayer:
         return StockLayer(
@@ -196,10 +197,10 @@ def llama_decoder(tensors: Mapping[str, Array], config: Mapping[str, Any]) -> St
         return StockNorm(w[f"{name}.weight"], None, config["rms_norm_eps"])
 
     def head(at: str, h: int) -> StockHead:
-        parts = (("q", h), ("k", h // shared), ("v", h // shared))
-        query, key, value = (product(f"{at}.{slot}_proj", part) for slot, part in parts)
+        parts = {"q": h, "k": h // shared, "v": h // shared}
+        inputs = {slot: product(f"{at}.{slot}_proj", part) for slot, part in parts.items()}
         output = w[f"{at}.o_proj.weight"][:, h * width : (h + 1) * width].T
-        return StockHead(query, key, value, output)
+        return StockHead(inputs, output)
 
     def layer(at: str) -> StockLayer:
         up, gate, down = (product(f"{at}.mlp.{kind}_proj") for kind in ("up", "gate", "down"))

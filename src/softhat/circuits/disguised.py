@@ -39,9 +39,9 @@ def _block(a: Architecture, block: BlockMatrices) -> CircuitBlock:
     heads = []
     for h in range(a.n_head):
         own, shared = a.rows_of(h)
-        query, key, value = block.query[own], block.key[shared], block.value[shared]
-        output = block.output[:, own].T
-        heads.append(head_wires(query.weights, key.weights, value.weights, output, a.turns))
+        rows = {"q": block.query[own], "k": block.key[shared], "v": block.value[shared]}
+        inputs = {slot: part.weights for slot, part in rows.items()}
+        heads.append(head_wires(inputs, block.output[:, own].T, a.turns))
     into = block.gate.weights != 0
     if block.up is not None:
         into = into | (block.up.weights != 0)

@@ -132,14 +132,8 @@ class _Reads:
         """Queries, keys or values of a head."""
 
         def part() -> Array:
-            head, normed = self.layer.heads[h], self._normed(read)
-            match slot:
-                case "q":
-                    return self.decoder.turned(head.query(normed))
-                case "k":
-                    return self.decoder.turned(head.key(normed))
-                case _:
-                    return head.value(normed)
+            made = self.layer.heads[h].inputs[slot](self._normed(read))
+            return made if slot == "v" else self.decoder.turned(made)
 
         return self._once(h, slot, part) if read is self.x else part()
 

@@ -6,7 +6,7 @@ constant, they read nothing (of means of counts see `leak` in `stock`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,12 +22,12 @@ Wires = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class CircuitHead:
-    """Rows of queries, keys and values by what they read; of each value, what it writes."""
+    """What a head reads, and what its values write."""
 
-    query: Wires
-    key: Wires
-    value: Wires
+    inputs: Mapping[str, Wires]
+    """The rows of its queries, keys and values (q, k, v), by what they read."""
     output: Wires
+    """(values, coordinates)."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,11 @@ def _stages(structure: Structure) -> Iterator[list[CircuitNode]]:
         yield [
             CircuitNode(
                 f"a{number}.h{h}",
-                tuple(
-                    (slot, _columns(wires))
-                    for slot, wires in zip("qkv", (head.query, head.key, head.value), strict=True)
-                ),
+                tuple((slot, _columns(wires)) for slot, wires in head.inputs.items()),
                 _columns(head.output),
             )
             for h, head in enumerate(block.heads)
-            if head.output.any() and head.value.any()  # else it is empty
+            if head.output.any() and head.inputs["v"].any()  # else it is empty
         ]
         yield [CircuitNode(f"m{number}", (("", _columns(block.into)),), _columns(block.out))]
     yield [CircuitNode("logits", (("", _columns(structure.readout)),), frozenset())]
@@ -77,15 +74,15 @@ def _columns(wires: Wires) -> frozenset[int]:
     return places(wires.any(axis=0))
 
 
-def head_wires(query: Array, key: Array, value: Array, output: Array, turns: bool) -> CircuitHead:
+def head_wires(inputs: Mapping[str, Array], output: Array, turns: bool) -> CircuitHead:
     """The wires of a head with these weights. Where queries and keys turn, several heads may share
     keys and values: the head has those that it uses."""
-    asks, looked_at, read, written = (part != 0 for part in (query, key, value, output))
+    wires, written = {slot: rows != 0 for slot, rows in inputs.items()}, output != 0
     if turns:
-        turning = asks.any(axis=1)
-        looked_at = looked_at & (turning | np.roll(turning, len(turning) // 2))[:, None]
-        read = read & written.any(axis=1)[:, None]
-    return CircuitHead(asks, looked_at, read, written)
+        turning = wires["q"].any(axis=1)
+        wires["k"] &= (turning | np.roll(turning, len(turning) // 2))[:, None]
+        wires["v"] &= written.any(axis=1)[:, None]
+    return CircuitHead(wires, written)
 
 
 def needed(structure: Structure) -> Structure:
@@ -99,7 +96,7 @@ def needed(structure: Structure) -> Structure:
         wanted |= narrowed.into.any(axis=0)
         heads = tuple(_needed_head(head, wanted) for head in block.heads)
         for head in heads:
-            for wires in (head.query, head.key, head.value):
+            for wires in head.inputs.values():
                 wanted |= wires.any(axis=0)
         blocks.append(replace(narrowed, heads=heads))
     return replace(structure, blocks=tuple(reversed(blocks)))
@@ -108,7 +105,6 @@ def needed(structure: Structure) -> Structure:
 def _needed_head(head: CircuitHead, wanted: Wires) -> CircuitHead:
     used = (head.output & wanted).any(axis=1)
     if not used.any():
-        return CircuitHead(
-            *(wires[:0] for wires in (head.query, head.key, head.value, head.output))
-        )
-    return replace(head, value=head.value[used], output=head.output[used])
+        return CircuitHead({slot: rows[:0] for slot, rows in head.inputs.items()}, head.output[:0])
+    inputs = {**head.inputs, "v": head.inputs["v"][used]}
+    return CircuitHead(inputs, head.output[used])

@@ -1,7 +1,6 @@
 """Gradients by edge, on the hooked model: what attribution patching computes, edge by edge.
 
-softhat's own: for marking whether gradients see an edge at all, and for AtP and AtP*, whose
-authors published no code that runs.
+softhat's own: for AtP and AtP*, whose authors published no code that runs.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from softhat.circuits.exam.hooked import HookedStock
@@ -19,6 +17,7 @@ from softhat.circuits.graph import ends_of, possible_edges
 Added = dict[str, Tensor]
 """What each node adds: (words, rows, d_model)."""
 Hooks = Sequence[tuple[str, Any]]
+"""Hook points by name, and what is called there."""
 Slots = dict[tuple[str, str], Tensor]
 """The gradient of the metric by what each reader reads."""
 
@@ -93,15 +92,3 @@ def by_edge(subject: Subject, change: Mapping[str, Tensor], slots: Slots) -> dic
         if (target, slot) in slots:
             effects[name] = (change[source] * slots[target, slot]).sum((1, 2))
     return effects
-
-
-FAINT = 1e-9
-"""An attribution below this share of the margin is no gradient to speak of."""
-
-
-def seen_by_gradients(subject: Subject, scores: Mapping[str, float]) -> tuple[int, int]:
-    """How many true edges have an attribution (of AtP) other than 0, and how many there are."""
-    with torch.no_grad():
-        margin = float(subject.metric(subject.hooked(subject.tokens[0])).abs().mean())
-    true = [edge.name for edge in subject.circuit.edges if edge.carries == "input"]
-    return sum(scores[name] > FAINT * margin for name in true), len(true)

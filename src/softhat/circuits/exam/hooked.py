@@ -152,10 +152,10 @@ class _Attention(nn.Module):
             missing = [np.zeros_like(parts[0])] * (heads - len(parts))
             return _parameter(np.stack([*parts, *missing]), dtype)
 
-        for name, slot in (("Q", "query"), ("K", "key"), ("V", "value")):
-            products: list[StockProduct] = [getattr(head, slot) for head in layer.heads]
-            setattr(self, f"W_{name}", stacked([product.matrix for product in products]))
-            setattr(self, f"b_{name}", stacked([_bias(product) for product in products]))
+        for slot in "qkv":
+            products = [head.inputs[slot] for head in layer.heads]
+            setattr(self, f"W_{slot.upper()}", stacked([each.matrix for each in products]))
+            setattr(self, f"b_{slot.upper()}", stacked([_bias(each) for each in products]))
         self.W_O = stacked([head.output for head in layer.heads])
         nothing = np.zeros(decoder.tokens.shape[1])
         self.b_O = _parameter(nothing if layer.bias is None else layer.bias, dtype)
