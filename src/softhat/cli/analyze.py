@@ -40,23 +40,21 @@ def command(
         ),
     ],
     up_to: Annotated[
-        int, typer.Option("--up-to", metavar="N", max=LONGEST, help="All words to this length.")
+        int, typer.Option(metavar="N", max=LONGEST, help="All words to this length.")
     ] = 8,
     words: Annotated[
         list[str] | None,
-        typer.Option("--words", help="Only these words (or @file, one a line; repeatable)."),
+        typer.Option(help="Only these words (or @file, one a line; repeatable)."),
     ] = None,
-    leak: Annotated[
-        float, typer.Option("--leak", help="The leak δ that critical β is for.")
-    ] = 1e-3,
+    leak: Annotated[float, typer.Option(help="The leak δ that critical β is for.")] = 1e-3,
     plot: GapsPlotOption = None,
     text: Annotated[
         list[str] | None,
-        typer.Option("--text", help="For a checkpoint: a text (or @file, -) to run; repeatable."),
+        typer.Option(help="For a checkpoint: a text (or @file, -) to run; repeatable."),
     ] = None,
     row: Annotated[
         str | None,
-        typer.Option("--row", metavar="L.H.I", help="For a checkpoint: open this row of a head."),
+        typer.Option(metavar="L.H.I", help="For a checkpoint: open this row of a head."),
     ] = None,
     style: StyleOption = "screen",
     width: WidthOption = None,

@@ -32,17 +32,15 @@ def command(
     attention: Annotated[
         Attention,
         typer.Option(
-            "--attention",
-            metavar="TARGET",
-            help="Which attention computes it: hard, unbounded or temperature.",
+            metavar="TARGET", help="Which attention computes it: hard, unbounded or temperature."
         ),
     ] = "unbounded",
     also: Annotated[
         list[str] | None,
-        typer.Option("--also", metavar="NAME=FORMULA", help="A further output; may be repeated."),
+        typer.Option(metavar="NAME=FORMULA", help="A further output; may be repeated."),
     ] = None,
     at: AtOption = None,
-    name: Annotated[str, typer.Option("--name", help="The name of the first output.")] = OUTPUT,
+    name: Annotated[str, typer.Option(help="The name of the first output.")] = OUTPUT,
     symbols: inputs.SymbolsOption = False,
     props: inputs.PropsOption = False,
     program: Annotated[
@@ -50,16 +48,12 @@ def command(
     ] = False,
     max_length: Annotated[
         int | None,
-        typer.Option(
-            "--max-length", help="The longest words of a RASP program, or of --depth log."
-        ),
+        typer.Option(help="The longest words of a RASP program, or of --depth log."),
     ] = None,
     causal: Annotated[
         bool, typer.Option("--causal", help="A RASP program looks only at this position and back.")
     ] = False,
-    dot: Annotated[
-        Path | None, typer.Option("--dot", help="Draw the attention program (Graphviz).")
-    ] = None,
+    dot: Annotated[Path | None, typer.Option(help="Draw the attention program (Graphviz).")] = None,
     as_json: inputs.JsonOption = False,
 ) -> None:
     """Compile a formula, or the RASP program `file.py:NAME`, to a transformer; print its size.

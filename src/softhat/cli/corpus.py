@@ -53,7 +53,7 @@ def command(
         typer.Option(metavar="TARGET", help="Of all models: hard, unbounded or temperature."),
     ] = "unbounded",
     to: Annotated[
-        Target, typer.Option("--to", help="The architecture: softhat's own, or a stock one.")
+        Target, typer.Option(help="The architecture: softhat's own, or a stock one.")
     ] = "torch",
     disguise: DisguiseOption = None,
     context: Annotated[

@@ -28,9 +28,7 @@ from softhat.trained.decompile import LearningLimits, learned, teacher_of
 
 def command(
     folder: CheckpointArgument,
-    alphabet: Annotated[
-        str, typer.Option("--alphabet", help="The symbols, whose token ids are 0, 1, …")
-    ],
+    alphabet: Annotated[str, typer.Option(help="The symbols, whose token ids are 0, 1, …")],
     bos: BosOption = None,
     eos: EosOption = None,
     max_length: MaxLengthOption = None,

@@ -40,32 +40,25 @@ def command(
             "-o", "--out", help="The folder of the paper, predictions, results or golden files."
         ),
     ] = None,
-    paper: Annotated[Path, typer.Option("--paper", help="run, mark: the paper's folder.")] = Path(
-        "paper"
-    ),
-    version: Annotated[
-        int, typer.Option("--version", help="make, list: the paper's version.")
-    ] = VERSIONS[-1],
+    paper: Annotated[Path, typer.Option(help="run, mark: the paper's folder.")] = Path("paper"),
+    version: Annotated[int, typer.Option(help="make, list: the paper's version.")] = VERSIONS[-1],
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="make, run: a question, task, family, level-3 or dress."),
+        typer.Option(help="make, run: a question, task, family, level-3 or dress."),
     ] = None,
     seed: Annotated[
         list[int] | None,
-        typer.Option("--seed", help="run: which pairs of words, 0 to 2; may be repeated."),
+        typer.Option(help="run: which pairs of words, 0 to 2; may be repeated."),
     ] = None,
     repository: Annotated[
         Path | None,
-        typer.Option(
-            "--repository", help="run: the method's repository, or a folder of repositories."
-        ),
+        typer.Option(help="run: the method's repository, or a folder of repositories."),
     ] = None,
     sabotage: Annotated[
         str | None,
         typer.Option(
-            "--sabotage",
             help="run: random, everything or reversed scores instead; of directions, random, "
-            "permuted or reversed.",
+            "permuted or reversed."
         ),
     ] = None,
     jobs: JobsOption = 0,

@@ -35,44 +35,36 @@ def command(
     model: ModelArgument,
     to: Annotated[
         Target,
-        typer.Option(
-            "--to", metavar="FORMAT", help="gpt2, llama, gguf, torch, huggingface or onnx."
-        ),
+        typer.Option(metavar="FORMAT", help="gpt2, llama, gguf, torch, huggingface or onnx."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The folder or file to write.")],
     options: ModelOptions,
     context: Annotated[
-        int, typer.Option("--context", help="gpt2, llama: positions, `<bos>` included.")
+        int, typer.Option(help="gpt2, llama: positions, `<bos>` included.")
     ] = CONTEXT,
     activation: Annotated[
         Literal["relu", "gelu_new"],
-        typer.Option("--activation", help="gpt2: the activation of its gates."),
+        typer.Option(help="gpt2: the activation of its gates."),
     ] = "relu",
     kernel: Annotated[
         Literal["sdpa", "eager"],
-        typer.Option("--kernel", help="gpt2, llama: the attention that the certificate is for."),
+        typer.Option(help="gpt2, llama: the attention that the certificate is for."),
     ] = "sdpa",
     head: Annotated[
         Literal["token-classification", "lm", "multi-label"],
         typer.Option(
-            "--head",
             metavar="KIND",
             help="gpt2, llama: token-classification, or lm, which needs an output for each symbol, "
             "'may come next'; gpt2, huggingface: multi-label has a logit for each output.",
         ),
     ] = "token-classification",
-    margin: Annotated[
-        float, typer.Option("--margin", help="gpt2, llama: how far apart logits are.")
-    ] = MARGIN,
+    margin: Annotated[float, typer.Option(help="gpt2, llama: how far apart logits are.")] = MARGIN,
     disguise: DisguiseOption = None,
-    family: Annotated[
-        str, typer.Option("--family", help="llama: llama, mistral or qwen2.")
-    ] = "llama",
+    family: Annotated[str, typer.Option(help="llama: llama, mistral or qwen2.")] = "llama",
     positions: Annotated[
         Literal["rope", "bits"] | None,
         typer.Option(
-            "--positions",
-            help="llama, gguf: bits for bfloat16 and for mod(m, r). [default: rope, for gguf bits]",
+            help="llama, gguf: bits for bfloat16 and for mod(m, r). [default: rope, for gguf bits]"
         ),
     ] = None,
     weights: Annotated[

@@ -50,25 +50,22 @@ def command(
     ] = None,
     to: Annotated[
         Literal["gpt2", "llama", "softhat"] | None,
-        typer.Option("--to", help="gpt2, llama, or softhat's own architecture."),
+        typer.Option(help="gpt2, llama, or softhat's own architecture."),
     ] = None,
     dtype: Annotated[
         Literal["float32", "bfloat16", "float16", "float64"],
-        typer.Option("--dtype", metavar="FORMAT", help="float16, bfloat16, float32 or float64."),
+        typer.Option(metavar="FORMAT", help="float16, bfloat16, float32 or float64."),
     ] = "float32",
     tokens: Annotated[
         int | None,
-        typer.Option("--tokens", min=1, help="At most this many, prompt included (512)."),
+        typer.Option(min=1, help="At most this many, prompt included (512)."),
     ] = None,
-    space: Annotated[
-        int | None, typer.Option("--space", help="Cells of a tape's window (256).")
-    ] = None,
+    space: Annotated[int | None, typer.Option(help="Cells of a tape's window (256).")] = None,
     positions: Annotated[
         Literal["rope", "bits"] | None,
         typer.Option(
-            "--positions",
             help="How a Llama finds positions: bits (16-bit formats too), or rope (the default of "
-            "counter machines, which need none).",
+            "counter machines, which need none)."
         ),
     ] = None,
     check: Annotated[
@@ -80,8 +77,7 @@ def command(
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--picture",
-            help="Draw the run in space and time: .html (to click on), .png, .svg or .pdf.",
+            help="Draw the run in space and time: .html (to click on), .png, .svg or .pdf."
         ),
     ] = None,
     as_json: JsonOption = False,

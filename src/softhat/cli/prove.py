@@ -43,18 +43,16 @@ SeedOption = Annotated[int, typer.Option("--seed", help="The seed of the search.
 class Wanted:
     """What a checkpoint shall do: one of the first four, or `spec.json` of its folder."""
 
-    spec: Annotated[
-        Path | None, typer.Option("--spec", metavar="FILE", help="A specification (JSON).")
-    ] = None
+    spec: Annotated[Path | None, typer.Option(metavar="FILE", help="A specification (JSON).")] = (
+        None
+    )
     formula: Annotated[
-        str | None, typer.Option("--formula", metavar="FORMULA", help="A past formula, or @file.")
+        str | None, typer.Option(metavar="FORMULA", help="A past formula, or @file.")
     ] = None
     regex: Annotated[
-        str | None, typer.Option("--regex", metavar="EXPRESSION", help="A regular expression.")
+        str | None, typer.Option(metavar="EXPRESSION", help="A regular expression.")
     ] = None
-    dfa: Annotated[
-        Path | None, typer.Option("--dfa", metavar="FILE", help="An automaton (JSON).")
-    ] = None
+    dfa: Annotated[Path | None, typer.Option(metavar="FILE", help="An automaton (JSON).")] = None
     alphabet: AlphabetOption = None
     bos: BosOption = None
     eos: EosOption = None

@@ -31,7 +31,7 @@ def command(
         ),
     ] = "relative",
     copy: Annotated[
-        Path | None, typer.Option("--copy", metavar="FOLDER", help="Is this copy still proved?")
+        Path | None, typer.Option(metavar="FOLDER", help="Is this copy still proved?")
     ] = None,
     dtype: Annotated[str, typer.Option(help="float32 or float64.")] = "float32",
     budget: BudgetOption = 600,

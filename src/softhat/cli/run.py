@@ -43,7 +43,7 @@ def command(
     dtype: DtypeOption = "float32",
     output: OutputNameOption = None,
     at: AtOption = None,
-    runtime: Annotated[str, typer.Option("--runtime", help="auto, dense or linear.")] = "auto",
+    runtime: Annotated[str, typer.Option(help="auto, dense or linear.")] = "auto",
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse words past the certified length.")
     ] = False,

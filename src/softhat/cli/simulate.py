@@ -29,23 +29,20 @@ def command(
             "-o", "--out", metavar="DIR", help="The model folder to write; with --coq, FILE.v."
         ),
     ],
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", help="How far values may be from the AHAT's.")
-    ] = 1e-3,
+    epsilon: Annotated[float, typer.Option(help="How far values may be from the AHAT's.")] = 1e-3,
     decide: Annotated[
         bool, typer.Option("--decide", help="Ask only that every decision value > 0 agrees.")
     ] = False,
     max_length: Annotated[
         int | None,
         typer.Option(
-            "--max-length",
             metavar="N",
             max=1_000_000,
             help="Constant β, for words to this length (else laws, for every one).",
         ),
     ] = None,
     dtype: Annotated[
-        str | None, typer.Option("--dtype", help="Leave room for the rounding of this format.")
+        str | None, typer.Option(help="Leave room for the rounding of this format.")
     ] = None,
     snap: Annotated[
         bool, typer.Option("--snap", help="Add feed-forward layers that round upstream error away.")

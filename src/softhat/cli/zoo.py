@@ -34,7 +34,7 @@ def command(
         ),
     ] = None,
     name: Annotated[str | None, typer.Argument(hidden=True)] = None,
-    family: Annotated[str | None, typer.Option("--family", help="List one family only.")] = None,
+    family: Annotated[str | None, typer.Option(help="List one family only.")] = None,
     file: Annotated[
         Path | None, typer.Option("-o", "--out", help="With show: draw its example as a picture.")
     ] = None,
