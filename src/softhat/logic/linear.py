@@ -113,7 +113,7 @@ def to_comparison(form: LinearForm, relation: nodes.Relation = ">=") -> Comparis
     term: Term | None = None
     for kind, part in _by_kind(form):
         for a, formula in part:
-            term = _plus(term, a, _measure(kind, formula))
+            term = plus(term, a, measure(kind, formula))
     if term is None:
         term = nodes.Integer(0)
     return Comparison(term, relation, nodes.Integer(-form.constant))
@@ -128,9 +128,9 @@ def to_balanced(form: LinearForm, relation: nodes.Relation) -> Comparison:
     for kind, part in _by_kind(form):
         for a, formula in part:
             if a > 0:
-                left = _plus(left, a, _measure(kind, formula))
+                left = plus(left, a, measure(kind, formula))
             else:
-                right = _plus(right, -a, _measure(kind, formula))
+                right = plus(right, -a, measure(kind, formula))
     if left is None:  # a constant alone would stand on the left: turn it round
         return to_balanced(form.scaled(-1), _TURNED[relation])
     if right is None:
@@ -153,16 +153,18 @@ def _by_kind(form: LinearForm) -> Iterable[tuple[type[nodes.Counting], Weighted]
     yield nodes.CountAll, form.total
 
 
-def _measure(kind: type[nodes.Counting], formula: Formula) -> Term:
+def measure(kind: type[nodes.Counting], formula: Formula) -> Term:
+    """How many positions of a range satisfy a formula, as it is written: `i` for `#(true)`."""
     if formula == TRUE and kind is not nodes.CountFuture:
         return nodes.position if kind is nodes.Count else nodes.length
     return kind(formula)
 
 
-def _plus(sum_: Term | None, a: int, measure: Term) -> Term:
+def plus(sum_: Term | None, a: int, term: Term) -> Term:
+    """`sum + a*term`, as it is written."""
     if sum_ is None:
-        return measure if a == 1 else nodes.Scale(a, measure)
-    part = measure if abs(a) == 1 else nodes.Scale(abs(a), measure)
+        return term if a == 1 else nodes.Scale(a, term)
+    part = term if abs(a) == 1 else nodes.Scale(abs(a), term)
     return nodes.Sum(sum_, part) if a > 0 else nodes.Difference(sum_, part)
 
 

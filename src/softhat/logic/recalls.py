@@ -11,7 +11,7 @@ from itertools import product
 
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax import nodes
-from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Node, Not, Or, Recall, Since
+from softhat.logic.syntax.nodes import TRUE, And, Formula, Node, Not, Recall, Since
 from softhat.logic.syntax.walk import contains, rebuild, rewritten
 
 MOST_DIGITS = 10
@@ -40,14 +40,10 @@ def expanded(recall: Recall) -> Formula:
             f"each: at most {MOST_DIGITS} digits"
         )
     always = [k if q == TRUE else Not(k) for k, q in fixed]
-    cases: Formula = FALSE
+    cases = []
     for code in product((False, True), repeat=len(digits)):
-        asked: Formula = TRUE
-        held: Formula = TRUE
-        for part in always:
-            held = And(held, part)
-        for (k, q), bit in zip(digits, code, strict=True):
-            asked = And(asked, q if bit else Not(q))
-            held = And(held, k if bit else Not(k))
-        cases = Or(cases, And(asked, Since(Not(held), And(held, recall.value))))
-    return cases
+        pairs = list(zip(digits, code, strict=True))
+        asked = nodes.all_of(q if bit else Not(q) for (_, q), bit in pairs)
+        held = nodes.all_of([*always, *(k if bit else Not(k) for (k, _), bit in pairs)])
+        cases.append(And(asked, Since(Not(held), And(held, recall.value))))
+    return nodes.any_of(cases)

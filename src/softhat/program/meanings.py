@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from softhat.logic.connectives import negation as plain_negation
+from softhat.logic.linear import measure, plus
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.nodes import FALSE, TRUE, Formula, Term
 from softhat.program import heads
@@ -63,7 +64,7 @@ class Meanings:
             formula = self.formula(Literal(at, True))
             if formula is None:
                 return None
-            counts.append((a, _count("past", formula)))
+            counts.append((a, measure(nodes.Count, formula)))
         return added(counts, constant)
 
     def conjunction(self, literals: Iterable[Literal]) -> Formula | None:
@@ -171,7 +172,7 @@ class _MeaningReading(SignalReading):
     def counted(self, average: heads.Average) -> list[tuple[int, Term]]:
         """What is averaged: coefficients, and how often formulas hold in the range."""
         return [
-            (a, _count(average.range, self.literal(Literal(source, True))))
+            (a, measure(COUNTS[average.range], self.literal(Literal(source, True))))
             for a, source in average.terms
         ]
 
@@ -185,19 +186,12 @@ def added(terms: Iterable[tuple[int, Term]], constant: int = 0) -> Term:
     """Σ a·t + constant, without what is 0."""
     result: Term | None = None
     for a, term in terms:
-        size = term if abs(a) == 1 else nodes.Scale(abs(a), term)
-        if not a:
-            continue
-        if result is None:
-            result = size if a > 0 else nodes.Scale(a, term)
-        else:
-            result = nodes.Sum(result, size) if a > 0 else nodes.Difference(result, size)
+        result = plus(result, a, term) if a else result
     if result is None:
         return nodes.Integer(constant)
     if not constant:
         return result
-    last = nodes.Integer(abs(constant))
-    return nodes.Sum(result, last) if constant > 0 else nodes.Difference(result, last)
+    return plus(result, 1 if constant > 0 else -1, nodes.Integer(abs(constant)))
 
 
 def _at_least(terms: Iterable[tuple[int, Term]], threshold: int) -> Formula:
@@ -206,11 +200,3 @@ def _at_least(terms: Iterable[tuple[int, Term]], threshold: int) -> Formula:
     left = added([(a, t) for a, t in terms if a > 0], max(0, -threshold))
     right = added([(-a, t) for a, t in terms if a < 0], max(0, threshold))
     return nodes.Comparison(left, ">=", right)
-
-
-def _count(over: heads.Range, formula: Formula) -> Term:
-    if formula is TRUE and over == "past":
-        return nodes.position
-    if formula is TRUE and over == "total":
-        return nodes.length
-    return COUNTS[over](formula)

@@ -13,7 +13,7 @@ from typing import Any
 
 from softhat.frontends.programs import syntax
 from softhat.io.errors import FormulaError, SofthatError
-from softhat.logic.syntax.tokens import unquote
+from softhat.logic.syntax.tokens import SPELLINGS, unquote
 
 DEEPEST = 40
 """Parentheses in parentheses: deeper ones are refused, since each costs a call."""
@@ -29,11 +29,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _SPELLINGS = {
-    "~": "!", "¬": "!", "not": "!",
-    "&&": "&", "∧": "&", "and": "&",
-    "||": "|", "∨": "|", "or": "|",
-    "⊕": "xor", "=>": "->", "→": "->", "<=>": "<->", "↔": "<->",
-    "≤": "<=", "≥": ">=", "≠": "!=", "==": "=", "−": "-", "·": "*",
+    **{word: sign for word, (_, sign) in SPELLINGS.items()}, "==": "=",
     "◀": "leftmost", "◀_": "leftmost", "▶": "rightmost", "▶_": "rightmost", "#_": "#",
 }  # fmt: skip
 _RELATIONS = ("<", "<=", "=", "!=", ">=", ">")

@@ -281,21 +281,14 @@ class _CountedSums:
         """The formula that one of these letters stands here."""
         if all(chosen) or not any(chosen):
             return nodes.Constant(all(chosen))
-        those: Formula = FALSE
-        for number, wanted in enumerate(chosen):
-            if wanted:
-                those = nodes.Or(those, self._letter(number))
-        return those
+        return nodes.any_of(self._letter(number) for number, yes in enumerate(chosen) if yes)
 
     def _letter(self, number: int) -> Formula:
         letter = self._letters.letter(number)
         if isinstance(letter, str):
             return nodes.Symbol(letter)
-        exactly: Formula = TRUE
-        for name in self._letters.names:
-            holds: Formula = nodes.Symbol(name)
-            exactly = nodes.And(exactly, holds if name in letter else nodes.Not(holds))
-        return exactly
+        names = map(nodes.Symbol, self._letters.names)
+        return nodes.all_of(x if x.name in letter else nodes.Not(x) for x in names)
 
 
 _GATES = (nodes.Symbol, nodes.Constant, nodes.Not, nodes.And, nodes.Or, nodes.Xor)

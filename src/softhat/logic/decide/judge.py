@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from softhat.io.errors import SofthatError
 from softhat.logic.decide.letters import letters_for
-from softhat.logic.decide.questions import Effort, find_word
-from softhat.logic.decide.short_words import Where, first_word
+from softhat.logic.decide.questions import Effort, find_word, short_word
+from softhat.logic.decide.short_words import Where
 from softhat.logic.fragments import acceptance_position
 from softhat.logic.predicates import longest_word
 from softhat.logic.semantics.truth import resolve_at
@@ -80,11 +80,5 @@ def _short_word(
 ) -> Word | None:
     """One that is found answers the question, whatever the proof says."""
     letters = letters_for([formula], alphabet, propositions)
-    end = longest_word(wanted)
-    length = 1
-    while length**3 * letters.count**length <= _FEW and (end is None or length <= end):
-        word = first_word(wanted, letters, where, length)
-        if word is not None:
-            return letters.word(word)
-        length += 1
-    return None
+    _, word = short_word(wanted, where, letters, 0, _FEW, longest_word(wanted))
+    return None if word is None else letters.word(word)

@@ -153,7 +153,7 @@ def _exactly(
     core: Formula, where: Where, letters: Letters, up_to: int | None, effort: Effort
 ) -> list[int] | None:
     """For formulas without comparisons."""
-    tried, word = _short(core, where, letters, 0, _FEW, up_to)
+    tried, word = short_word(core, where, letters, 0, _FEW, up_to)
     if word is not None or tried == up_to:
         return word
     if _bits(core) > _EASY:
@@ -162,7 +162,7 @@ def _exactly(
         return shortest(goal_of(core, where), letters, effort.steps, up_to)
     except TooHardError:
         pass
-    tried, word = _short(core, where, letters, tried, effort.words, up_to)
+    tried, word = short_word(core, where, letters, tried, effort.words, up_to)
     if word is not None or tried == up_to:
         return word
     raise SofthatError(
@@ -171,7 +171,7 @@ def _exactly(
     )
 
 
-def _short(
+def short_word(
     core: Formula, where: Where, letters: Letters, tried: int, most: int, up_to: int | None
 ) -> tuple[int, list[int] | None]:
     """Words longer than `tried`, while the next length costs at most `most`."""

@@ -7,6 +7,7 @@ module turns that into one line for a person: what was expected, what came, what
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from softhat.io.errors import FormulaError
 from softhat.logic.syntax.signs import PREFIX, TEMPORAL
@@ -89,15 +90,8 @@ def explain(text: str, at: int, expected: frozenset[str]) -> FormulaError:
 
 def _in_recall(tokens: list[Token]) -> bool:
     """Is the innermost bracket that is still open that of `last[`?"""
-    open_at: list[int] = []
-    for k, token in enumerate(tokens):
-        if token.kind in ("_LEFT", "_OPEN"):
-            open_at.append(k)
-        elif token.kind in ("_RIGHT", "_CLOSE") and open_at:
-            open_at.pop()
-    if not open_at or not open_at[-1] or tokens[open_at[-1]].kind != "_LEFT":
-        return False
-    return tokens[open_at[-1] - 1].text == "last"
+    at = _opener(tokens, ("_OPEN", "_LEFT"), ("_CLOSE", "_RIGHT"))
+    return at is not None and [t.text for t in tokens[max(at - 1, 0) : at + 1]] == ["last", "["]
 
 
 def _after_relation(tokens: list[Token]) -> bool:
@@ -112,13 +106,15 @@ def _after_relation(tokens: list[Token]) -> bool:
     return False
 
 
-def _opener(tokens: list[Token]) -> int | None:
-    """The innermost parenthesis that is still open after `tokens`."""
+def _opener(
+    tokens: list[Token], opening: Sequence[str] = ("_OPEN",), closing: Sequence[str] = ("_CLOSE",)
+) -> int | None:
+    """The innermost parenthesis (or bracket) that is still open after `tokens`."""
     open_at = []
     for k, token in enumerate(tokens):
-        if token.kind == "_OPEN":
+        if token.kind in opening:
             open_at.append(k)
-        elif token.kind == "_CLOSE" and open_at:
+        elif token.kind in closing and open_at:
             open_at.pop()
     return open_at[-1] if open_at else None
 

@@ -13,7 +13,7 @@ from softhat.logic.syntax import nodes
 from softhat.logic.syntax.decimals import to_digits
 from softhat.logic.syntax.definitions import shared
 from softhat.logic.syntax.nodes import Comparison, Counting, Node, Unary
-from softhat.logic.syntax.signs import COUNTS, PREFIX, SIGNS, TEMPORAL
+from softhat.logic.syntax.signs import SIGNS, TEMPORAL, UNICODE
 from softhat.logic.syntax.tokens import quote
 from softhat.logic.syntax.walk import distinct
 
@@ -32,35 +32,8 @@ _BINARY: dict[type[Node], tuple[str, int, int, int]] = {
     nodes.Sum: ("+", _SUM, _SUM, _PRODUCT),
     nodes.Difference: ("-", _SUM, _SUM, _PRODUCT),
 }
-_PREFIX: dict[type[Node], str] = {
-    **{kind: f"{sign} " if sign.isalpha() else sign for sign, kind in PREFIX.items()},
-    **{kind: sign for sign, kind in COUNTS.items()},
-}
-_PRETTY = {
-    "!": "¬",
-    "Y ": "⊖",
-    "Z ": "⊜",
-    "O ": "⟐",
-    "H ": "⊟",
-    "X ": "○",
-    "N ": "●",
-    "F ": "◇",
-    "G ": "□",
-    "&": "∧",
-    "|": "∨",
-    "xor": "⊕",
-    "->": "→",
-    "<->": "↔",
-    "<=": "≤",
-    ">=": "≥",
-    "!=": "≠",
-    "*": "·",
-    "-": "−",
-    "true": "⊤",
-    "false": "⊥",
-}
 _SIGNS = {sign: f" {sign} " for sign, *_ in _BINARY.values()}
-_PRETTY_SIGNS = {sign: f" {_PRETTY.get(sign, sign)} " for sign in _SIGNS}
+_PRETTY_SIGNS = {sign: f" {UNICODE.get(sign, sign)} " for sign in _SIGNS}
 _PLAIN = 20_000  # nodes; longer texts name what they share
 _LONGEST = 1 << 28  # operators; only formulas that share subformulas in memory get there
 
@@ -73,7 +46,7 @@ def to_text(node: Node) -> str:
 
 def to_unicode(node: Node) -> str:
     """The formula with the signs of logic: `¬a ∧ ⊖b`."""
-    return _text(node, _PRETTY)
+    return _text(node, UNICODE)
 
 
 def _text(node: Node, spelling: dict[str, str]) -> str:
@@ -167,13 +140,14 @@ def _layout(
     if isinstance(node, nodes.Symbol):
         return _ATOM, [quote(node.name)]
     if isinstance(node, Unary):
-        sign = _PREFIX[kind]
-        return _UNARY, [spelling.get(sign, sign), (node.operand, _UNARY, down)]
+        sign = SIGNS[kind]
+        spaced = f"{sign} " if sign.isalpha() else sign
+        return _UNARY, [spelling.get(sign, spaced), (node.operand, _UNARY, down)]
     if isinstance(node, Counting):
-        return _MEASURE, [_PREFIX[kind] + "(", (node.operand, 0, down), ")"]
+        return _MEASURE, [SIGNS[kind] + "(", (node.operand, 0, down), ")"]
     if isinstance(node, nodes.UnaryWindow):
-        sign = _PREFIX[PREFIX[SIGNS[kind]]]
-        shown = f"{spelling.get(sign, sign).rstrip()}{nodes.bounds_text(node)} "
+        sign = SIGNS[kind]
+        shown = f"{spelling.get(sign, sign)}{nodes.bounds_text(node)} "
         return _UNARY, [shown, (node.operand, _UNARY, down)]
     if isinstance(node, nodes.BinaryWindow):
         shown = f" {SIGNS[kind]}{nodes.bounds_text(node)} "

@@ -56,6 +56,13 @@ CONSTANTS: dict[str, nodes.Formula] = {
 }
 VARIABLES: dict[str, nodes.Term] = {"i": nodes.position, "n": nodes.length}
 
+UNICODE = {
+    "!": "¬", "Y": "⊖", "Z": "⊜", "O": "⟐", "H": "⊟", "X": "○", "N": "●", "F": "◇", "G": "□",
+    "&": "∧", "|": "∨", "xor": "⊕", "->": "→", "<->": "↔", "<=": "≤", ">=": "≥", "!=": "≠",
+    "*": "·", "-": "−", "true": "⊤", "false": "⊥",
+}  # fmt: skip
+"""Signs of logic that may stand instead."""
+
 SIGNS: dict[type[nodes.Node], str] = {
     **{kind: sign for sign, kind in (PREFIX | TEMPORAL | CONNECTIVES | COUNTS).items()},
     **{kind: sign for sign, kind in (WINDOWS | TEMPORAL_WINDOWS).items()},

@@ -13,37 +13,34 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from softhat.io.errors import FormulaError
-from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, VARIABLES
+from softhat.logic.syntax.signs import CONSTANTS, COUNTS, PREFIX, TEMPORAL, UNICODE, VARIABLES
 
 # Every spelling, its terminal and its canonical spelling.
 SPELLINGS: dict[str, tuple[str, str]] = {
     **{sign: ("UNARY", sign) for sign in PREFIX},
     **{sign: ("TEMPORAL", sign) for sign in TEMPORAL},
-    **dict.fromkeys(("~", "not", "¬"), ("UNARY", "!")),
-    **{pretty: ("UNARY", letter) for pretty, letter in zip("⊖⊜⟐⊟○●◇□", "YZOHXNFG", strict=True)},
+    **dict.fromkeys(("~", "not"), ("UNARY", "!")),
     **{word: ("CONSTANT", word) for word in CONSTANTS},
-    "⊤": ("CONSTANT", "true"),
-    "⊥": ("CONSTANT", "false"),
     **{word: ("VARIABLE", word) for word in VARIABLES},
     "mod": ("MOD", "mod"),
     **{sign: ("COUNT", sign) for sign in COUNTS},
-    **dict.fromkeys(("&", "&&", "and", "∧"), ("_AND", "&")),
-    **dict.fromkeys(("|", "||", "or", "∨"), ("_OR", "|")),
-    **dict.fromkeys(("xor", "⊕", "⊻"), ("_XOR", "xor")),
-    **dict.fromkeys(("->", "=>", "→", "⇒"), ("_IMPLIES", "->")),
-    **dict.fromkeys(("<->", "<=>", "↔", "⇔"), ("_IFF", "<->")),
+    **dict.fromkeys(("&", "&&", "and"), ("_AND", "&")),
+    **dict.fromkeys(("|", "||", "or"), ("_OR", "|")),
+    **dict.fromkeys(("xor", "⊻"), ("_XOR", "xor")),
+    **dict.fromkeys(("->", "=>", "⇒"), ("_IMPLIES", "->")),
+    **dict.fromkeys(("<->", "<=>", "⇔"), ("_IFF", "<->")),
     **{word: ("RELATION", word) for word in ("<", "<=", "=", "!=", ">=", ">")},
-    **{pretty: ("RELATION", word) for pretty, word in (("≤", "<="), ("≥", ">="), ("≠", "!="))},
     "(": ("_OPEN", "("),
     ")": ("_CLOSE", ")"),
     ",": ("_COMMA", ","),
     "[": ("_LEFT", "["),
     "]": ("_RIGHT", "]"),
     "+": ("_PLUS", "+"),
-    **dict.fromkeys(("-", "−"), ("_MINUS", "-")),
-    **dict.fromkeys(("*", "·", "×"), ("_TIMES", "*")),
+    "-": ("_MINUS", "-"),
+    **dict.fromkeys(("*", "×"), ("_TIMES", "*")),
     "%": ("_PERCENT", "%"),
 }
+SPELLINGS |= {sign: SPELLINGS[word] for word, sign in UNICODE.items()}
 RESERVED = frozenset(word for word in SPELLINGS if word.isascii() and word.isalpha())
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
