@@ -245,8 +245,7 @@ class _Builder:
         if value == FALSE:
             return _value(FALSE)
         if value == TRUE:  # there is a previous position
-            edge = FirstPosition() if direction == "past" else LastPosition()
-            return ~_value(self.draft.add(edge, "first" if direction == "past" else "last"))
+            return ~_value(self.draft.edge(direction))
         return _value(self.draft.add(Previous(value, direction), label))
 
     def since(self, f: _Value, g: _Value, direction: Direction, name: Name) -> _Value:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from softhat.logic.syntax import nodes
 from softhat.logic.syntax.print import to_short
 from softhat.logic.syntax.tokens import quote
-from softhat.program.gates import And, Xor
-from softhat.program.inputs import TokenIn
+from softhat.program.gates import And, Table, Xor
+from softhat.program.heads import Direction
+from softhat.program.inputs import FirstPosition, LastPosition, TokenIn
 from softhat.program.literals import FALSE, TRUE, Literal
-from softhat.program.signals import Number, Program, Signal, moved, reads
+from softhat.program.signals import Number, Program, Signal, moved, with_all_read
 
 LABEL_LIMIT = 60
 FLATTEN_LIMIT = 64
@@ -139,26 +140,32 @@ class Draft:
         gate = self.add(Xor(first, second), f"!({label})" if negated else label)
         return ~gate if negated else gate
 
+    def table(self, rows: Iterable[tuple[Literal, ...]], label: str) -> Literal:
+        """One of these conjunctions holds, of which no two ever do."""
+        listed = tuple(rows)
+        if len(listed) == 1:
+            return self.conjunction(listed[0], label)
+        if () in listed:
+            return TRUE
+        return self.add(Table(listed), label) if listed else FALSE
+
+    def edge(self, direction: Direction) -> Literal:
+        """There is no position further on in this direction."""
+        if direction == "past":
+            return self.add(FirstPosition(), "first")
+        return self.add(LastPosition(), "last")
+
     def finish(
         self, outputs: Mapping[str, Literal], numbers: Mapping[str, Number] | None = None
     ) -> Program:
         """The program of the signals that some output needs."""
         numbers = numbers or {}
-        needed = [False] * len(self.signals)
-        for literal in outputs.values():
-            if literal.signal >= 0:
-                needed[literal.signal] = True
-        for number in numbers.values():
-            for read in number.reads:
-                needed[read] = True
-        for at in range(len(self.signals) - 1, -1, -1):
-            if needed[at]:
-                for read in reads(self.signals[at]):
-                    needed[read] = True
-        if all(needed):
+        asked = [literal.signal for literal in outputs.values()]
+        asked += [read for number in numbers.values() for read in number.reads]
+        used = sorted(with_all_read(self.signals, asked))
+        if len(used) == len(self.signals):
             signals, labels = self.signals, self.labels
         else:
-            used = [at for at, keep in enumerate(needed) if keep]
             places = {-1: -1} | {at: place for place, at in enumerate(used)}
             signals = [moved(self.signals[at], places) for at in used]
             labels = [self.labels[at] for at in used]

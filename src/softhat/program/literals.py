@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -36,6 +36,19 @@ def literals_in(part: Any) -> list[Literal]:
     if is_dataclass(part):
         return [x for field in fields(part) for x in literals_in(getattr(part, field.name))]
     return []
+
+
+def spelled(digits: Iterable[Literal], number: int) -> tuple[Literal, ...]:
+    """That these binary digits, the lowest first, spell the number."""
+    return tuple([d if number >> b & 1 else ~d for b, d in enumerate(digits)])
+
+
+def possible(rows: Iterable[Iterable[Literal]]) -> Iterator[tuple[Literal, ...]]:
+    """The conjunctions that can hold, each sorted and without what always does."""
+    for row in rows:
+        literals = {literal for literal in row if literal != TRUE}
+        if FALSE not in literals and not any(~literal in literals for literal in literals):
+            yield tuple(sorted(literals))
 
 
 def signals_of(*literals: Literal) -> tuple[int, ...]:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from softhat.program.gates import Total
-from softhat.program.heads import Head
 from softhat.program.inputs import Input, TokenIn
 from softhat.program.schedule import AT_THE_END, Schedule, Term
-from softhat.program.signals import Program, reads
+from softhat.program.signals import Program, is_number, reads
 
 
 class Register(NamedTuple):
@@ -108,10 +106,8 @@ def read(stored: dict[int, int], signal: int, layer: int) -> Register:
 
 
 def number_register(program: Program, signal: int) -> Register:
-    """Where a numeric output finds a signal: numbers as they are, bits as stored."""
-    source = program.signals[signal]
-    raw = isinstance(source, Total) or (isinstance(source, Head) and source.numeric)
-    return Register(signal, raw)
+    """Where a head or a numeric output finds a signal: numbers as they are, bits as stored."""
+    return Register(signal, is_number(program.signals[signal]))
 
 
 def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> dict[Register, int]:
@@ -130,9 +126,7 @@ def _last_uses(program: Program, schedule: Schedule, stored: dict[int, int]) -> 
             for at in group.signals:
                 use(Register(at, True), number)
                 for source in reads(program.signals[at]):
-                    read_from = program.signals[source]
-                    numeric = isinstance(read_from, Head) and read_from.numeric
-                    use(Register(source, numeric), number)
+                    use(number_register(program, source), number)
         for at in layer.steps:
             use(Register(at, True), number)
             for source in reads(program.signals[at]):

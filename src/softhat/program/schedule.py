@@ -21,7 +21,7 @@ from itertools import pairwise
 from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.heads import Head, Recall
 from softhat.program.literals import Literal
-from softhat.program.signals import Number, Program
+from softhat.program.signals import Number, Program, is_number
 
 Term = tuple[Literal, ...]
 Terms = list[Term] | None
@@ -175,14 +175,12 @@ class _Scheduler:
 
     def _number(self, signal: int) -> None:
         """A numeric output reads numbers as they are and bits as stored."""
-        source = self.program.signals[signal]
-        if not (isinstance(source, Total) or (isinstance(source, Head) and source.numeric)):
+        if not is_number(self.program.signals[signal]):
             self._store(signal)
 
     def _available(self, signal: int) -> int:
         """The layer after which a head can read `signal`: numeric heads as they are, else bits."""
-        source = self.program.signals[signal]
-        if isinstance(source, Head) and source.numeric:
+        if is_number(self.program.signals[signal]):
             return self.head_layer[signal]
         return self._store(signal)
 

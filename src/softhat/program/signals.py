@@ -7,11 +7,11 @@ Constants occur only as outputs and where a head allows them, because a `Draft` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softhat.program.gates import Gate
+from softhat.program.gates import Gate, Total
 from softhat.program.heads import Head
 from softhat.program.inputs import Input
 from softhat.program.literals import Literal, Places
@@ -60,11 +60,21 @@ class Program:
 def needed_by(program: Program, names: Iterable[str]) -> set[int]:
     """The signals that these outputs need."""
     outputs = dict(program.outputs)
-    needed = {outputs[name].signal for name in names} - {-1}
-    for at in range(len(program.signals) - 1, -1, -1):
+    return with_all_read(program.signals, (outputs[name].signal for name in names))
+
+
+def with_all_read(signals: Sequence[Signal], some: Iterable[int]) -> set[int]:
+    """These signals, those that they read, and so on."""
+    needed = {*some} - {-1}
+    for at in range(len(signals) - 1, -1, -1):
         if at in needed:
-            needed.update(read for read in reads(program.signals[at]) if read >= 0)
+            needed.update(read for read in reads(signals[at]) if read >= 0)
     return needed
+
+
+def is_number(signal: Signal) -> bool:
+    """Is its value a number, and no bit?"""
+    return isinstance(signal, Total) or (isinstance(signal, Head) and signal.numeric)
 
 
 def reads(signal: Signal) -> tuple[int, ...]:

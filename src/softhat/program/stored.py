@@ -22,7 +22,7 @@ from softhat.program.gates import And, Gate, Steps, Table, Total, Xor
 from softhat.program.heads import At, Average, Head, MatchMean, Recall, Selector, Shift, Sign
 from softhat.program.inputs import Input, PositionBit, PositionMod, TokenIn
 from softhat.program.literals import Literal, literals_in
-from softhat.program.signals import Number, Program, Signal
+from softhat.program.signals import Number, Program, Signal, is_number
 
 _KINDS = {
     kind.__name__: kind
@@ -139,7 +139,7 @@ def _check(program: Program) -> None:
             raise ValueError(f"signal {at} reads what comes later")
         if not _fits(signal, program, bits):
             raise ValueError(f"signal {at}, a {type(signal).__name__}, has parts that do not fit")
-        if not (isinstance(signal, Total) or getattr(signal, "numeric", False)):
+        if not is_number(signal):
             bits.add(at)
     for _, literal in program.outputs:
         if literal.signal not in bits:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from softhat.program.draft import Draft
 from softhat.program.gates import And
 from softhat.program.heads import Direction, Latest, Previous, Shift, StrictLatest
-from softhat.program.inputs import FirstPosition, LastPosition
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, Signal, moved
 
@@ -63,7 +62,7 @@ def _in_one_head(draft: Draft, signal: Signal, label: str) -> Literal:
     if signal.value.positive:
         return draft.add(head, label)
     # Y !f is that there is a position before, and not Y f.
-    edge = _edge(draft, signal.direction)
+    edge = draft.edge(signal.direction)
     operator = "Y" if signal.direction == "past" else "X"
     inner = f"{operator} ({draft.labels[signal.value.signal]})"
     return draft.add(And(tuple(sorted((~edge, ~draft.add(head, inner))))), label)
@@ -112,9 +111,3 @@ def _at_once(draft: Draft, signal: Signal, label: str) -> Literal:
     if distance == 1:
         return draft.add(Previous(value, direction), label)
     return draft.add(Shift(value, distance, direction), label)
-
-
-def _edge(draft: Draft, direction: Direction) -> Literal:
-    if direction == "past":
-        return draft.add(FirstPosition(), "first")
-    return draft.add(LastPosition(), "last")

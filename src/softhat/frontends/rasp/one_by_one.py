@@ -24,7 +24,7 @@ from softhat.frontends.rasp.number_functions import positions_of
 from softhat.frontends.rasp.operations import Value
 from softhat.frontends.rasp.values import CountForm, exact
 from softhat.frontends.rasp.workshop import Workshop
-from softhat.program.literals import FALSE, Literal
+from softhat.program.literals import FALSE, Literal, spelled
 
 MOST_POSITIONS = 64
 """Sequences of no more are treated position by position."""
@@ -82,7 +82,7 @@ def _number(shop: Workshop, digits: tuple[Literal, ...], number: int) -> Literal
     """The digits, lowest first, are those of the number."""
     if number >> len(digits):
         return FALSE
-    return shop.both(*(d if number >> b & 1 else ~d for b, d in enumerate(digits)))
+    return shop.both(*spelled(digits, number))
 
 
 def _paired(shop: Workshop, asked: Mapping[Value, Literal]) -> ClassPairs:

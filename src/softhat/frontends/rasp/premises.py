@@ -55,10 +55,7 @@ def check_language(compiled: Compiled, automaton: DFA) -> None:
         raise SofthatError("a program that decides a language has one output")
     _, literal = outputs[0]
     for word in _words(len(compiled.program.symbols), compiled.max_length):
-        state, expected = automaton.start, []
-        for symbol in word.tolist():
-            state = automaton.step[state][symbol]
-            expected.append(state in automaton.accepting)
+        expected = automaton.truth(automaton.alphabet[symbol] for symbol in word.tolist())
         values = evaluate(compiled.program, word)
         said = values[literal.signal] if literal.signal >= 0 else np.ones(len(word), np.bool_)
         if ((said == literal.positive) != expected).any():

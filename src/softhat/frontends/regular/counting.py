@@ -36,9 +36,9 @@ from softhat.frontends.regular.groups import (
     then,
 )
 from softhat.program.draft import Draft
-from softhat.program.gates import Steps, Table, Total
+from softhat.program.gates import Steps, Total
 from softhat.program.heads import Latest, Previous, Selector, Width
-from softhat.program.literals import FALSE, TRUE, Literal
+from softhat.program.literals import FALSE, TRUE, Literal, possible, spelled
 from softhat.program.signals import Program
 
 MOST_COUNTED = 2_048
@@ -235,7 +235,7 @@ class _Counting:
         ]  # fmt: skip
         rows = []
         for number, start in enumerate([0, *targets]):
-            literals = _binary(chosen, number)
+            literals = spelled(chosen, number)
             for old in codes if number else [tuple(0 for _ in now)]:
                 back = inverse(acts[old])
                 for code in codes:
@@ -273,7 +273,7 @@ class _Counting:
             before.append(
                 FALSE if digit == FALSE else self.draft.add(Previous(digit, "past"), "state before")
             )
-        terms = [(*_binary(before, at), self.draft.token(names)) for at, names in edges.items()]
+        terms = [(*spelled(before, at), self.draft.token(names)) for at, names in edges.items()]
         return self._table(terms, "never left again")
 
     # Gates
@@ -289,27 +289,11 @@ class _Counting:
 
     def _table(self, rows: list[tuple[Literal, ...]], label: str) -> Literal:
         """One of these conjunctions holds; digits tell them apart."""
-        possible = []
-        for row in rows:
-            literals = {literal for literal in row if literal != TRUE}
-            if FALSE not in literals and not any(~literal in literals for literal in literals):
-                possible.append(tuple(sorted(literals)))
-        if not possible:
-            return FALSE
-        if () in possible:
-            return TRUE
-        if len(possible) == 1:
-            return self.draft.conjunction(possible[0], label)
-        return self.draft.add(Table(tuple(sorted(possible))), label)
+        return self.draft.table(sorted(possible(rows)), label)
 
 
 def _code(digits: list[tuple[Literal, ...]], code: Code) -> tuple[Literal, ...]:
     """r₁, r₂, … are these numbers."""
     return tuple(
-        literal for row, r in zip(digits, code, strict=True) for literal in _binary(row, r)
+        literal for row, r in zip(digits, code, strict=True) for literal in spelled(row, r)
     )
-
-
-def _binary(digits: Sequence[Literal], number: int) -> tuple[Literal, ...]:
-    """The digits spell this number."""
-    return tuple(d if number >> b & 1 else ~d for b, d in enumerate(digits))

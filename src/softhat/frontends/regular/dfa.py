@@ -25,13 +25,18 @@ class DFA:
 
     def accepts(self, word: Iterable[str]) -> bool:
         """Is the word in the language? The empty word is one too."""
+        return [self.start in self.accepting, *self.truth(word)][-1]
+
+    def truth(self, word: Iterable[str]) -> list[bool]:
+        """At each position: does the prefix up to it belong to the language?"""
         place = {symbol: k for k, symbol in enumerate(self.alphabet)}
-        state = self.start
+        state, answers = self.start, []
         for symbol in word:
             if symbol not in place:
                 raise SofthatError(f"the symbol {symbol!r} is not in the automaton's alphabet")
             state = self.step[state][place[symbol]]
-        return state in self.accepting
+            answers.append(state in self.accepting)
+        return answers
 
 
 @dataclass(frozen=True, slots=True)

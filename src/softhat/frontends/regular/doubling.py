@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +30,9 @@ from numpy.typing import NDArray
 from softhat.frontends.regular.dfa import DFA, OfAutomaton, minimal
 from softhat.io.errors import SofthatError
 from softhat.program.draft import Draft
-from softhat.program.gates import Table
 from softhat.program.heads import At, Previous, Shift
 from softhat.program.inputs import PositionBit
-from softhat.program.literals import FALSE, TRUE, Literal
+from softhat.program.literals import FALSE, Literal, possible, spelled
 from softhat.program.signals import Program
 
 MOST_LENGTH = 1 << 20
@@ -63,19 +61,9 @@ class LogDepth(OfAutomaton):
     def __repr__(self) -> str:
         return f"<softhat.LogDepth {self.text}: {len(self.dfa.step)} states>"
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {symbol: at for at, symbol in enumerate(self.dfa.alphabet)}
-
     def truth(self, word: Sequence[str]) -> NDArray[np.bool_]:
         """At each position: does the prefix up to it belong to the language?"""
-        state, answers = self.dfa.start, []
-        for symbol in word:
-            if symbol not in self._places:
-                raise SofthatError(f"the symbol {symbol!r} is not in the automaton's alphabet")
-            state = self.dfa.step[state][self._places[symbol]]
-            answers.append(state in self.dfa.accepting)
-        return np.array(answers, np.bool_)
+        return np.array(self.dfa.truth(word), np.bool_)
 
     def accepts(self, word: Sequence[str]) -> bool:
         """Does the word belong to the language?"""
@@ -236,20 +224,5 @@ class _Doubling:
 
     def _chosen(self, state: list[Literal], of: list[Literal], label: str) -> Literal:
         """`of[r]`, where r is the state with these binary digits."""
-        draft = self.draft
-        terms = []
-        for r, value in enumerate(of):
-            code = [bit if r >> b & 1 else ~bit for b, bit in enumerate(state)]
-            literals = {x for x in (*code, value) if x != TRUE}
-            if FALSE in literals or any(~x in literals for x in literals):
-                continue
-            terms.append(tuple(sorted(literals)))
-        if not terms:
-            return FALSE
-        if () in terms:
-            return TRUE
-        return (
-            draft.conjunction(terms[0], label)
-            if len(terms) == 1
-            else draft.add(Table(tuple(terms)), label)
-        )
+        rows = ((*spelled(state, r), value) for r, value in enumerate(of))
+        return self.draft.table(possible(rows), label)

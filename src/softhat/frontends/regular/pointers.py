@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from softhat.frontends.regular.dfa import DFA
-from softhat.frontends.regular.doubling import MEMBER, LogDepth
+from softhat.frontends.regular.doubling import MEMBER, LogDepth, check_same
 from softhat.io.errors import SofthatError
 from softhat.program.gates import And, Table
 from softhat.program.heads import At
@@ -76,11 +76,7 @@ def rounds(language: LogDepth, symbols: Sequence[str], count: int, digits: int =
     """`count` rounds of Theorem 41, with pointers of `digits` digits. Nothing is simplified, so
     that every round is the same."""
     dfa = language.dfa
-    if set(symbols) != set(dfa.alphabet):
-        raise SofthatError(
-            "the model's alphabet must be the language's: "
-            f"{' '.join(dfa.alphabet)}, not {' '.join(symbols)}"
-        )
+    check_same(symbols, dfa.alphabet)
     states = len(dfa.step)
     width = (states - 1).bit_length()
     held = states * (width + 1) + digits
