@@ -114,3 +114,78 @@ def test_a_word_alone_is_read_as_among_others(mask: Mask, words: int) -> None:
     for some in (slice(0, 1), slice(0, words)):
         read = attention.one_row(q[:, -1, some], *flat, columns[:, some], 1.0)
         assert np.array_equal(read, together[:, -1, some])
+
+
+def drawn(rng: Any, size: int, rows: int, words: int, dtype: str) -> list[Any]:
+    """Queries, keys and values, all of a format."""
+    form = format_of(dtype)
+    shapes = [(size, rows, words), (size, rows, words), (2, rows, words)]
+    return [form.load(2 * rng.normal(size=shape)) for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("hard", [False, True])
+def test_several_queries_at_a_time_read_the_same(
+    mask: Mask, hard: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the last bit, however many are computed at a time."""
+    rng = np.random.default_rng(5)
+    attention = Attention(format_of(dtype), hard)
+    for size, rows, words in ((1, 2, 4), (2, 9, 16), (NARROW + 1, 30, 17)):
+        q, k, v = drawn(rng, size, rows, words, dtype)
+        reads = []
+        for most in (0, 2 * rows * words, 5 * rows * words, 1 << 20):
+            monkeypatch.setattr(attend, "SHORT", most)
+            reads.append(attention(q, k, v, mask, 1.5))
+        for read in reads[1:]:
+            assert np.array_equal(read, reads[0])
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("rows", [60, 140, 300])
+def test_words_that_are_nearly_the_same_read_what_each_reads_alone(
+    mask: Mask, dtype: str, rows: int
+) -> None:
+    """To the last bit: words of which a head sees nothing new share what is read."""
+    rng = np.random.default_rng(rows)
+    for hard, size in ((False, 1), (False, NARROW + 1), (True, 2)):
+        attention = Attention(format_of(dtype), hard)
+        q, k, v = (np.repeat(x, 11, axis=2) for x in drawn(rng, size, rows, 1, dtype))
+        for word in (2, 3, 7, 10):
+            for x in (q, k, v):
+                x[:, rng.integers(rows, size=3), word] = 1
+        v[0, rows // 2, 5] = np.nan
+        together = attention(q, k, v, mask, 0.5)
+        for word in range(11):
+            own = slice(word, word + 1)
+            alone = attention(q[..., own], k[..., own], v[..., own], mask, 0.5)
+            assert np.array_equal(together[..., own], alone, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("size", [0, 2, NARROW + 1])
+def test_words_of_their_own_lengths(mask: Mask, dtype: str, size: int) -> None:
+    """To the last bit what words of one length read, each length at its own temperature; what
+    stands behind a word is ignored."""
+    rng = np.random.default_rng(size)
+    attention = Attention(format_of(dtype), False)
+    counts, rows = (5, 9, 1, 6), (8, 5, 2, 1)
+    betas = [float(beta) for beta in rng.uniform(0.5, 3, 4)]
+    parts = [drawn(rng, size, r, count, dtype) for r, count in zip(rows, counts, strict=True)]
+    whole = [np.full((len(x), rows[0], sum(counts)), np.nan, x.dtype) for x in parts[0]]
+    starts = np.cumsum((0, *counts))
+    for part, start, stop, r in zip(parts, starts, starts[1:], rows, strict=False):
+        for x, own in zip(whole, part, strict=True):
+            x[:, :r, start:stop] = own
+    read = attention.of_lengths(
+        *whole, mask, np.repeat(betas, counts), np.repeat(rows, counts)
+    )  # fmt: skip
+    for part, start, stop, r, beta in zip(parts, starts, starts[1:], rows, betas, strict=False):
+        if size:
+            expected = attention._across(*part, mask, beta)
+        else:
+            expected = attention(*part, mask, beta)
+        assert np.array_equal(read[:, :r, start:stop], expected)

@@ -1,9 +1,10 @@
 """Softmax attention of one head, as fast as NumPy goes, in one number format.
 
 Queries, keys and values are (coordinates, rows, words). Many short words are computed *across*:
-one query position at a time for all words, with the words contiguous in memory, so that every
-step is one long vector operation. Few long words are computed *within*: blocks of query rows by
-matrix multiplication. No words × rows × rows array is ever kept. The steps are the same:
+one query position at a time for all words (several if the words are not so many), with the words
+contiguous in memory, so that every step is one long vector operation. Few long words are computed
+*within*: blocks of query rows by matrix multiplication. A word of which a head sees what it sees of
+the first one reads the same: the words of a search differ in a letter or two. No words × rows × rows array is ever kept. The steps are the same:
 
     s = round(β·q·k), w = round(exp(s - max s)), o = Σ w·v / Σ w
 
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.numerics.formats import NARROW, Format
-from softhat.runtime.products import product
+from softhat.runtime.products import products
 from softhat.transformer.weights import Mask
 
 Array = NDArray[Any]
@@ -34,6 +35,8 @@ CACHE = 1 << 16
 """Scores computed at a time across words: a few such arrays fit a core's cache."""
 BLOCK, TILE = 1 << 18, 128
 """Scores computed at a time within a word, in blocks of at most TILE queries (measured)."""
+SHORT = 1 << 14
+"""Scores up to which several queries of each word are computed at a time across words."""
 STRICT = ("<", ">")
 """Masks that leave a query without keys: the first or the last."""
 
@@ -56,20 +59,26 @@ class Attention:
         if words >= min(MANY, max(FEW, rows // 2)) and rows <= LONG:
             return self._across(q, k, v, mask, beta)
         out = np.empty(v.shape, v.dtype)
-        for word in range(words):
-            out[:, :, word] = self._within(q[..., word], k[..., word], v[..., word], mask, beta)
+        as_first = _as_first(q, k, v)
+        own = np.flatnonzero(~as_first)
+        tiles = -(-rows // TILE)
+        step = max(1, CACHE // (min(rows, TILE) * TILE * tiles)) if tiles <= 2 else 1
+        for start in range(0, len(own), step):
+            part = own[start : start + step]
+            out[..., part] = self._within(q[..., part], k[..., part], v[..., part], mask, beta)
+        out[..., as_first] = out[..., :1]
         return out
 
     def maps(self, q: Array, k: Array, mask: Mask, beta: float) -> tuple[Array, Array]:
         """Scores (-inf where masked) and attention of one word, (rows, rows) each."""
-        scores = self._scores(np.ascontiguousarray(q.T), k, beta)
+        (scores,) = self._scores(np.ascontiguousarray(q.T)[None], k[None], beta)
         _hide(scores, mask)
         weights = self._weights(scores.copy(), _finite(scores.max(axis=1, keepdims=True)))
         return scores, weights / _positive(weights.sum(axis=1, keepdims=True))
 
     def _scores(self, q: Array, k: Array, beta: float) -> Array:
-        dtype = self.summing(len(k))
-        scores = product(q.astype(dtype, copy=False), k.astype(dtype, copy=False))
+        dtype = self.summing(k.shape[1])
+        scores = products(q.astype(dtype, copy=False), k.astype(dtype, copy=False))
         if beta != 1:
             scores *= dtype(beta)
         return self.form.store(scores)
@@ -115,6 +124,9 @@ class Attention:
         width = max(16, CACHE // rows)
         dtype = self.summing(len(q))
         q, k = q.astype(dtype, copy=False), k.astype(dtype, copy=False)
+        if own is None and 2 * rows * words <= SHORT:
+            self._many_queries(q, k, v, mask, beta, out)
+            return out
         for start in range(0, words, width):
             stop = min(start + width, words)
             space, spare = np.empty((2, rows, stop - start), dtype)
@@ -142,6 +154,34 @@ class Attention:
                 )
         return out
 
+    def _many_queries(
+        self, q: Array, k: Array, v: Array, mask: Mask, beta: float | Array, out: Array
+    ) -> None:
+        """As many queries of each word at a time as SHORT allows; those keys are absent that a
+        query does not see."""
+        _, rows, words = v.shape
+        first, last = int(mask == "<"), rows - (mask == ">")  # the others see nothing
+        out[:, :first] = 0
+        out[:, last:] = 0
+        step = SHORT // (rows * words)
+        for start in range(first, last, step):
+            stop = min(start + step, last)
+            low, high = _range(mask, start, rows)[0], _range(mask, stop - 1, rows)[1]
+            absent = np.zeros((stop - start, high - low), q.dtype)
+            _hide(absent, mask, start, low)
+            space, spare = np.empty((2, high - low, stop - start, words), q.dtype)
+            self._one_query(
+                q[:, start:stop],
+                k[:, low:high, None],
+                v[:, low:high, None],
+                beta,
+                out[:, start:stop],
+                space,
+                spare,
+                np.empty(space.shape, v.dtype),
+                absent.T[..., None] < 0,
+            )
+
     def _one_query(
         self,
         q: Array,
@@ -155,7 +195,8 @@ class Attention:
         absent: Array | None = None,
     ) -> None:
         """One query of each word, (d_k, words), against its keys, (d_k, keys, words), of which some
-        may be `absent`; `space` and the two after it are space to work in."""
+        may be `absent`; `space` and the two after it are space to work in. Or several queries of
+        each word, (d_k, queries, words), against keys (d_k, keys, 1, words)."""
         count = k.shape[1]
         scores, spare = space[:count], spare[:count]
         np.multiply(k[0], q[0], out=scores)
@@ -216,51 +257,61 @@ class Attention:
         return out
 
     def _within(self, q: Array, k: Array, v: Array, mask: Mask, beta: float) -> Array:
-        """One word: q, k (d_k, rows), v (d_v, rows)."""
-        rows = q.shape[1]
+        """Each word by itself: q, k (d_k, rows, words), v (d_v, rows, words). Several words need
+        to have two tiles at most."""
+        _, rows, words = v.shape
         padded = -(-rows // TILE) * TILE
-        keys = np.zeros((len(k), padded), self.summing(len(k)))
-        keys[:, :rows] = k
-        values = np.zeros((padded, len(v) + 1), v.dtype)  # the last column sums the weights
-        values[:rows, :-1] = v.T
-        values[:rows, -1] = 1
-        queries = np.ascontiguousarray(q.T)
+        keys = np.zeros((words, len(k), padded), self.summing(len(k)))
+        keys[..., :rows] = k.transpose(2, 0, 1)
+        values = np.zeros((words, padded, len(v) + 1), v.dtype)  # the last column sums the weights
+        values[:, :rows, :-1] = v.transpose(2, 1, 0)
+        values[:, :rows, -1] = 1
+        queries = np.ascontiguousarray(q.transpose(2, 1, 0))
         out = np.empty(v.shape, v.dtype)
         block = max(1, min(rows, TILE, BLOCK // padded))
         for start in range(0, rows, block):
             stop = min(start + block, rows)
             low = start // TILE * TILE if mask in (">=", ">") else 0
             high = min(-(-stop // TILE) * TILE, padded) if mask in ("<=", "<") else padded
-            scores = self._scores(queries[start:stop], keys[:, low:high], beta)
-            scores[:, rows - low :] = -np.inf
+            scores = self._scores(queries[:, start:stop], keys[..., low:high], beta)
+            scores[..., rows - low :] = -np.inf
             _hide(scores, mask, start, low)
-            sums = self._summed(scores, values[low:high], mask)
-            total = sums[:, -1]
+            sums = self._summed(scores, values[:, low:high], mask)
+            total = sums[..., -1:]
             if mask in STRICT:
                 total = _positive(total)
-            np.divide(sums[:, :-1].T, total, out=out[:, start:stop])
+            np.divide(sums[..., :-1].T, total.T, out=out[:, start:stop])
         return out
 
     def _summed(self, scores: Array, values: Array, mask: Mask) -> Array:
         """Σ w·v and Σ w, over the tiles where some weight is not 0."""
-        count = len(scores)
-        tiles = scores.reshape(count, -1, TILE)
-        tops = tiles.max(axis=2)
-        top = tops.max(axis=1, keepdims=True)
+        words, count, _ = scores.shape
+        tiles = scores.reshape(words, count, -1, TILE)
+        tops = tiles.max(axis=3)
+        top = tops.max(axis=2, keepdims=True)
         if mask in STRICT:
             top = _finite(top)
-        seen = ~(tops < top - self.lost).all(axis=0)
-        if 2 * np.count_nonzero(seen) < len(seen):
-            scores = tiles[:, seen].reshape(count, -1)
-            width = values.shape[1]
-            values = values.reshape(-1, TILE, width)[seen].reshape(scores.shape[1], width)
-        return product(self._weights(scores, top), values)
+        if words == 1:
+            seen = ~(tops < top - self.lost).all(axis=(0, 1))
+            if 2 * np.count_nonzero(seen) < len(seen):  # never of two tiles
+                scores = tiles[:, :, seen].reshape(1, count, -1)
+                width = values.shape[2]
+                values = values.reshape(1, -1, TILE, width)[:, seen].reshape(1, -1, width)
+        return products(self._weights(scores, top), values)
+
+
+def _as_first(*of_words: Array) -> NDArray[np.bool_]:
+    """(words,): which words after the first have all its numbers. A search changes a letter or two
+    of a word: many heads do not see that."""
+    same = np.logical_and.reduce([(x == x[..., :1]).all(axis=(0, 1)) for x in of_words])
+    same[0] = False
+    return np.asarray(same)
 
 
 def _added(x: Array) -> Array:
     """Rows, added one after the other. NumPy adds the numbers of a single column in another order
     than each of several: then a word alone would not be read as it is among others."""
-    return x.cumsum(axis=0)[-1] if x.shape[1] == 1 else x.sum(axis=0)
+    return x.cumsum(axis=0)[-1] if x[0].size == 1 else x.sum(axis=0)
 
 
 def _longer(own: Array, row: int, start: int, stop: int) -> int:
@@ -304,15 +355,15 @@ def _means(v: Array, mask: Mask, own: Array | None = None) -> Array:
 
 def _hide(scores: Array, mask: Mask, start: int = 0, low: int = 0) -> None:
     """-inf where the mask hides key low + c from query start + r."""
-    count, width = scores.shape
+    count, width = scores.shape[-2:]
     strict = mask in STRICT
     if mask in ("<=", "<"):
         first = start + (not strict) - low  # the first hidden key of the first query
-        square = scores[:, first:]
-        np.copyto(square, -np.inf, where=~_below(square.shape, 0))
+        square = scores[..., first:]
+        np.copyto(square, -np.inf, where=~_below(square.shape[-2:], 0))
     elif mask in (">=", ">"):
-        square = scores[:, : min(width, start + count - (not strict) - low)]
-        np.copyto(square, -np.inf, where=_below(square.shape, start + strict - low))
+        square = scores[..., : min(width, start + count - (not strict) - low)]
+        np.copyto(square, -np.inf, where=_below(square.shape[-2:], start + strict - low))
 
 
 def _below(shape: tuple[int, ...], later: int) -> NDArray[np.bool_]:

@@ -47,6 +47,14 @@ def product(a: Array, b: Array) -> Array:
     return out
 
 
+def products(a: Array, b: Array) -> Array:
+    """a @ b of two stacks of matrices, each as `product` has it."""
+    (_, rows, inner), columns = a.shape, b.shape[2]
+    if rows * inner * columns <= STRIP:
+        return a @ b
+    return np.stack([product(one, other) for one, other in zip(a, b, strict=True)])
+
+
 class SparseProduct:
     """x ↦ W x in a number format, before rounding; x is (inputs, positions)."""
 
