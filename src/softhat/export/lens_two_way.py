@@ -3,11 +3,15 @@ models, which know no end of a word.
 
 These are Boolean functions of the symbol and of comparisons of counts over all positions
 (`#*(a) > #*(b)`, `2*#*(a) >= n`). Their averages have no mask; a comparison has one only because it
-looks for its own position, which a number that is the same everywhere does not need. With s the
-mean of the sinks, 2/(n+2), and t that of the counts, y/(n+2) is t + length·(1 - s) -
-(threshold - 1/2)·s/2, and softmax of S·y/(n+2) on ordinary positions against 0 on `<bos>` and
-`<eos>`, S = 2K·context, gives the ordinary ones all but e^-K of the weight if y > 0 and at most
-n·e^-K if y < 0. `<eos>` is a token like others: no feature of the position is left.
+looks for its own position, which a number that is the same everywhere does not need.
+
+A comparison asks whether y = Σ counts + length·n - (threshold - 1/2) is positive; |y| is at least
+1/2. All that it needs are means over the word and its two sinks: t, that of what is counted, and s,
+that of the sinks, which is 2/(n+2). For y/(n+2) = t + length·(1 - s) - (threshold - 1/2)·s/2. The
+score is S·y/(n+2) on ordinary positions and 0 on `<bos>` and `<eos>`, with S = 2K·context and
+n + 2 <= context. So it is at least K in size. The ordinary positions together get all but 2·e^-K
+of the weight if y > 0, and at most n·e^-K if y < 0. `<eos>` is a token like others: no feature of
+the position is left.
 """
 
 from __future__ import annotations
@@ -94,7 +98,7 @@ def without_masks(program: Program, lowering: Lowered, context: int) -> Transfor
 
 
 def _compared(sign: Sign, wiring: Wiring, context: int) -> Row:
-    """S·y/(n+2), over what a position holds."""
+    """S·y/(n+2), as a row over what a position holds."""
     assert sign.total is not None
     sharp = 2 * SHARPNESS * context
     row: Row = {at: sharp * w for at, w in wiring.average(sign.total).items()}
@@ -104,11 +108,14 @@ def _compared(sign: Sign, wiring: Wiring, context: int) -> Row:
 
 
 HIDDEN = ("into", "out")
+"""The matrices of the hidden units."""
 _MORE = {"value": (0, 1, 1), "output": (0, 1, 1), "out": (1, 0)}
-"""What is added to each axis: a coordinate, and to values also a value; to others the first."""
+"""By how much each axis of a tensor grows: that of coordinates by one, and in `value` and `output`
+that of values by one. In other tensors the last axis is that of coordinates."""
 
 
 def _wider(name: str, tensor: Sparse) -> NDArray[np.float64]:
+    """A tensor with room for the new coordinate, and for the new value."""
     more = _MORE.get(name, (0,) * (len(tensor.shape) - 1) + (1,))
     return np.pad(tensor.dense(), [(0, k) for k in more])
 

@@ -22,7 +22,7 @@ block is allocated by itself."""
 
 @cache
 def hold_freed_memory() -> None:
-    """Once a process."""
+    """Let the C library see a large block freed; once a process is enough."""
     np.empty(LARGEST, np.uint8)
 
 

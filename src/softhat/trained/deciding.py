@@ -60,7 +60,10 @@ class Knowledge:
     abstract: bool = False
     """The abstraction has cells for all that is asked: what is not pending is decided."""
     margins: list[tuple[int, float]] = field(default_factory=list)
-    failure: tuple[Found, Failure] | None = None
+    found: Found | None = None
+    """The shortest word that breaks the model, as the search or the walk gave it."""
+    failure: Failure | None = None
+    """The same as the stock class computes it."""
     words: int = 0
     least_found: float = np.inf
 
@@ -72,7 +75,7 @@ class Knowledge:
             bad = [o.length for o in self.outcomes.values() if not o.proved]
             proved = max(proved, min([*bad, *self.pending.values(), FAR]) - 1)
         if self.failure is not None:
-            proved = min(proved, self.failure[0].length - 1)
+            proved = min(proved, self.failure.length - 1)
         return min(proved, self.asked)
 
     def methods(self) -> dict[int, str]:
@@ -150,7 +153,7 @@ class Offset:
     def limit(self) -> int:
         """Longer words need not be looked at."""
         failure = self.known.failure
-        return self.most if failure is None else failure[0].length - 1
+        return self.most if failure is None else failure.length - 1
 
     def _abstractable(self) -> bool:
         """Machines with very many states are trees of words: those are walked."""
@@ -220,9 +223,8 @@ class Offset:
         self._shrink(self.known.proved_to, deadline)
 
     def _shrink(self, proved_to: int, deadline: float) -> None:
-        if self.known.failure is not None:
-            failure = self.known.failure[0]
-            self._report(self.search.shrink(failure, proved_to, deadline, self.patience))
+        if self.known.found is not None:
+            self._report(self.search.shrink(self.known.found, proved_to, deadline, self.patience))
 
     def _meet(self, deadline: float) -> None:
         """Where the proof failed and no failure was found there: search once more."""
@@ -239,7 +241,7 @@ class Offset:
         failure = self.replays.failure(candidate, self.offset)
         if failure is None:
             return False
-        self.known.failure = (candidate, failure)
+        self.known.found, self.known.failure = candidate, failure
         return True
 
     # Abstraction

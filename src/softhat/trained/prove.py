@@ -26,6 +26,12 @@ from softhat.trained.verdict import Verdict
 DOMAINS = ("completable", "all")
 PATIENCE = 4.0
 """Seconds of search without success, at most."""
+LEAST_SHARE, MOST_SHARES = 2.0, 4
+"""An offset gets two seconds or more, and at most four times what would be its own: offsets that
+are proved early leave their time to the others."""
+SEARCHES = 16
+"""One search without success takes at most this part of an offset's time: most of it is for the
+proof."""
 
 
 def prove(
@@ -63,9 +69,9 @@ def prove(
             left = started + budget - thread_time()
             if left <= 0:
                 break
-            share = min(left, max(2.0, 4 * left / (len(offsets) - done)))
-            patience = min(PATIENCE, share / 16)
-            limit = min([most, *(k.failure[0].length - 1 for k in known if k.failure is not None)])
+            share = min(left, max(LEAST_SHARE, MOST_SHARES * left / (len(offsets) - done)))
+            patience = min(PATIENCE, share / SEARCHES)
+            limit = min([most, *(k.failure.length - 1 for k in known if k.failure is not None)])
             work = Offset(
                 model, spec, at, limit, domain, rounding, replays, progress or unseen, seed,
                 patience,
@@ -134,8 +140,8 @@ def _verdict(
 ) -> Verdict:
     """What is known at all offsets together. Words that do not fit at an offset are not asked for
     there."""
-    asked = max(most for _, most in offsets)
-    failures = [each.failure[1] for each in known if each.failure is not None]
+    asked = max(longest for _, longest in offsets)
+    failures = [each.failure for each in known if each.failure is not None]
     broken = min(failures, key=lambda failure: failure.length, default=None)
     by_offset = {each.offset: each.proved_to for each in known}
     # Offsets after a failure are only asked for words that are shorter than it.

@@ -43,7 +43,8 @@ _MINUTES = 30
 
 @dataclass(frozen=True)
 class CoqVerdict:
-    """What Coq said: `accepted` is None where it could not be asked, and `text` says why."""
+    """What Coq said. `accepted` is None where it could not be asked: then `text` says why and what
+    to do first, and whoever shows it goes on with the command that asks Coq."""
 
     accepted: bool | None
     text: str

@@ -59,7 +59,7 @@ class Reasons:
             yield frozenset(common)
 
     def _below(self, literal: Literal) -> set[int]:
-        """The heads that a literal rests on."""
+        """The heads that a literal rests on, straight or through gates and other heads."""
         todo, seen = [literal.signal], {-1}
         heads = set()
         while todo:
@@ -90,6 +90,13 @@ class _Proof:
         ]
 
     def _prove(self) -> bool:
+        """Fill `facts` with a proof that the goal's two literals agree, if there is one.
+
+        The cuts that words lead to are an invariant. If the literals agree in all situations after
+        those cuts, one induction along the word proves it. Where they differ in a situation from
+        which no word can end, the cuts that lead to an end are a second invariant, by induction
+        from the other end.
+        """
         cone, way = self.cone, self.cone.way
         back = [cone.returned(pair) for pair in cone.pairs if pair.direction != way]
         self.facts += [*cone.facts(), *back]

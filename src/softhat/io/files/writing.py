@@ -25,7 +25,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +65,9 @@ def write_file(path: str | Path, data: bytes, own: bool = False) -> None:
         if not own:
             check_output(target)
         target = resolved(target)
-        with locked(target.parent):
-            fresh = _temporary(target.parent, "file")
-            try:
-                _write_new(fresh, data, _mode(target))
-                fresh.replace(target)
-            except BaseException:  # Ctrl-C too
-                fresh.unlink(missing_ok=True)
-                raise
+        with locked(target.parent), _scratch(target.parent) as fresh:
+            _write_new(fresh, data, _mode(target))
+            fresh.replace(target)
 
 
 def resolved(path: str | Path) -> Path:
@@ -108,12 +103,8 @@ def check_folder_writable(folder: str | Path, config: Mapping[str, Any]) -> None
 
 
 def _check_takes_files(directory: Path) -> None:
-    with locked(directory):
-        fresh = _temporary(directory, "file")
-        try:
-            fresh.touch()
-        finally:  # Ctrl-C too
-            fresh.unlink(missing_ok=True)
+    with locked(directory), _scratch(directory) as fresh:
+        fresh.touch()
 
 
 def write_files(
@@ -233,43 +224,35 @@ def _one_by_one(directory: Path, contents: Mapping[str, bytes], old: Iterable[st
     """A single file; or several without links, which some file systems do not have: each is
     whole, and all are put back if one fails."""
     names = sorted({*old, *contents})
-    fresh: dict[str, Path] = {}
     earlier: dict[str, bytes] = {}
-    try:
+    with ExitStack() as scratches:
+        fresh = {name: scratches.enter_context(_scratch(directory)) for name in contents}
         for name, data in contents.items():
-            fresh[name] = _temporary(directory, "file")
             _write_new(fresh[name], data, _mode(directory / name))
-        for name in names:
-            if len(names) > 1 and (directory / name).exists():
-                earlier[name] = (directory / name).read_bytes()
-            if name in contents:
-                fresh[name].replace(directory / name)
-            else:
-                (directory / name).unlink()
-    except BaseException:  # Ctrl-C too
-        for name, data in earlier.items():
-            (directory / name).write_bytes(data)
-        raise
-    finally:
-        for path in fresh.values():
-            with suppress(OSError):
-                path.unlink()
+        try:
+            for name in names:
+                if len(names) > 1 and (directory / name).exists():
+                    earlier[name] = (directory / name).read_bytes()
+                if name in contents:
+                    fresh[name].replace(directory / name)
+                else:
+                    (directory / name).unlink()
+        except BaseException:  # Ctrl-C too
+            for name, data in earlier.items():
+                (directory / name).write_bytes(data)
+            raise
 
 
 def _links_work(directory: Path) -> bool:
     """Does the file system have both kinds of links?"""
-    one, two = _temporary(directory, "file"), _temporary(directory, "file")
-    try:
-        one.symlink_to("nothing")
-        one.unlink()
-        one.touch()
-        os.link(one, two)
-    except (OSError, NotImplementedError):
-        return False
-    finally:
-        for path in (one, two):
-            with suppress(OSError):
-                path.unlink()
+    with _scratch(directory) as one, _scratch(directory) as two:
+        try:
+            one.symlink_to("nothing")
+            one.unlink()
+            one.touch()
+            os.link(one, two)
+        except (OSError, NotImplementedError):
+            return False
     return True
 
 
@@ -338,6 +321,17 @@ def _sweep(directory: Path) -> None:
 
 def _temporary(directory: Path, kind: str) -> Path:
     return directory / f".softhat-{os.urandom(8).hex()}.{kind}"
+
+
+@contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    """The name of a temporary file: what is not put in place by then is gone, at Ctrl-C too."""
+    path = _temporary(directory, "file")
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _write_new(path: Path, data: bytes, mode: int | None = None) -> None:

@@ -11,16 +11,12 @@ _COUNTS = "Average-hard attention counts by uniform heads (Hao 2022, Barceló 20
 
 def _bounded_dyck_1(depth: int) -> Entry:
     return Entry(
-        f"bounded-dyck-1-{depth}",
-        f"balanced round brackets, at most {depth} deep",
-        "brackets",
-        f"#('(') = #(')') & H (#('(') >= #(')') & #('(') - #(')') <= {depth})",
-        ROUND,
+        f"bounded-dyck-1-{depth}", f"balanced round brackets, at most {depth} deep", "brackets",
+        f"#('(') = #(')') & H (#('(') >= #(')') & #('(') - #(')') <= {depth})", ROUND,
         "Star-free for every depth, so hard attention computes it (Yang 2024a); self-attention "
         "of constant width suffices (Yao 2021). Here by counting, in three layers at every depth.",
-        empty=True,
-        example="()" * depth,
-    )
+        empty=True, example="()" * depth,
+    )  # fmt: skip
 
 
 def _nested(depth: int) -> str:
@@ -33,54 +29,34 @@ def _nested(depth: int) -> str:
 
 def _bounded_dyck_2(depth: int) -> Entry:
     return Entry(
-        f"bounded-dyck-2-{depth}",
-        f"balanced round and square brackets, at most {depth} deep",
-        "brackets",
-        _nested(depth),
-        SQUARE,
+        f"bounded-dyck-2-{depth}", f"balanced round and square brackets, at most {depth} deep",
+        "brackets", _nested(depth), SQUARE,
         "Star-free for every depth; self-attention networks of depth and width that do not grow "
         "with the length compute it (Yao 2021).",
-        kind="regex",
-        empty=True,
-        example="([])" if depth > 1 else "()[]",
-    )
+        kind="regex", empty=True, example="([])" if depth > 1 else "()[]",
+    )  # fmt: skip
 
 
 BRACKETS = [
     Entry(
-        "dyck-1",
-        "balanced round brackets",
-        "brackets",
-        "#('(') = #(')') & H #('(') >= #(')')",
+        "dyck-1", "balanced round brackets", "brackets", "#('(') = #(')') & H #('(') >= #(')')",
         ROUND,
         "Not regular. Two comparisons of counts: softmax attention of fixed size computes it "
-        "(Bhattamishra 2020, Yang 2024b).",
-        empty=True,
-        example="(()())",
+        "(Bhattamishra 2020, Yang 2024b).", empty=True, example="(()())",
     ),
     Entry(
-        "dyck-1-prefix",
-        "prefixes of balanced round brackets",
-        "brackets",
-        "H #('(') >= #(')')",
-        ROUND,
-        _COUNTS,
-        empty=True,
-        example="(()(",
+        "dyck-1-prefix", "prefixes of balanced round brackets", "brackets", "H #('(') >= #(')')",
+        ROUND, _COUNTS, empty=True, example="(()(",
     ),
     Entry(
-        "shuffle-dyck-2",
-        "round and square brackets, each balanced, interleaved at will",
+        "shuffle-dyck-2", "round and square brackets, each balanced, interleaved at will",
         "brackets",
-        "#('(') = #(')') & #('[') = #(']') & H (#('(') >= #(')') & #('[') >= #(']'))",
-        SQUARE,
-        "A counter for each kind of bracket (Bhattamishra 2020).",
-        empty=True,
-        example="([)]",
+        "#('(') = #(')') & #('[') = #(']') & H (#('(') >= #(')') & #('[') >= #(']'))", SQUARE,
+        "A counter for each kind of bracket (Bhattamishra 2020).", empty=True, example="([)]",
     ),
     *(_bounded_dyck_1(depth) for depth in (1, 2, 3, 4, 8)),
     *(_bounded_dyck_2(depth) for depth in (1, 2, 3)),
-]
+]  # fmt: skip
 
 COUNTS = [
     Entry(
