@@ -14,7 +14,9 @@ from safetensors.numpy import load_file, save_file
 
 import softhat
 from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.decisions import Decisions
 from softhat.trained.one_layer import OneLayer, cells_to
+from softhat.trained.question import Question
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import FAR, Specification, read_specification
@@ -48,11 +50,9 @@ def attack(name: str, count: int, seed: int) -> tuple[int, int]:
     folder = MODELS / name
     model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
     most = model.context - 2
-    prover = OneLayer(model, spec, 0, most, rounding_of("float32"))
+    question = Question(model, spec, 0, most, "completable", rounding_of("float32"))
     bounds = np.full((most + 1, len(spec.symbols), spec.states), -np.inf)
-    for outcome in prover.prove(
-        cells_to(spec, most, "completable"), "completable", np.inf, lambda: FAR
-    ):
+    for outcome in OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR):
         if outcome.proved:
             for state in outcome.cell.states:
                 bounds[outcome.cell.read, outcome.cell.last, state] = outcome.margin
@@ -70,7 +70,7 @@ def attack(name: str, count: int, seed: int) -> tuple[int, int]:
                 ids = [[spec.bos, *(spec.ids[k] for k in word)] for word in batch]
                 logits = replay.logits(ids)
                 states = np.array([spec.run(word) for word in batch])
-                margins = prover.decisions.margins(logits, states)[:, 1:]
+                margins = Decisions(spec, model.outputs).margins(logits, states)[:, 1:]
                 reads = np.arange(1, most + 1)[None]
                 known = bounds[reads, np.array(batch), states[:, 1:]]
                 below += int((margins < known).sum())
@@ -116,8 +116,8 @@ def nudged(tmp_path: Path, seed: int) -> None:
                 failures.append(spec.length(state, n, "completable"))
     shortest = min([length for length in failures if length <= 5], default=None)
     # The abstraction alone, without enumeration and search: it must see the failure itself.
-    prover = OneLayer(model, spec, 0, 5, rounding_of("float32"))
-    outcomes = prover.prove(cells_to(spec, 5, "completable"), "completable", np.inf, lambda: FAR)
+    question = Question(model, spec, 0, 5, "completable", rounding_of("float32"))
+    outcomes = OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR)
     open_from = min([o.length for o in outcomes if not o.proved], default=6)
     empty = spec.length(spec.start, 0, "completable")
     if shortest is not None and shortest != empty:
@@ -191,9 +191,7 @@ def test_overflow_is_never_proved(tmp_path: Path, site: str) -> None:
     row = Replay(model).logits([[spec.bos, spec.ids[0]]])[0, -1]
     state = spec.run([0])[-1]
     assert {k for k in range(len(row)) if row[k] > 0} != spec.allowed[state]
-    prover = OneLayer(model, spec, 0, 2, rounding_of("float32"))
-    outcomes = list(
-        prover.prove(cells_to(spec, 2, "completable"), "completable", np.inf, lambda: FAR)
-    )
+    question = Question(model, spec, 0, 2, "completable", rounding_of("float32"))
+    outcomes = list(OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR))
     assert not any(o.proved for o in outcomes if o.cell.read == 1 and o.cell.last == 0)
     assert softhat.prove(model, spec, max_length=2, budget=2).proved_to < 1

@@ -15,6 +15,7 @@ import pytest
 import softhat
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.one_layer import OneLayer, cells_to
+from softhat.trained.question import Question
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import FAR, read_specification
@@ -47,11 +48,12 @@ def test_margins_of_random_words_are_above_the_proved_ones(attention: str) -> No
     pytest.importorskip("transformers")
     folder = MODELS / "dyck2"
     model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
-    prover = OneLayer(model, spec, 0, 40, rounding_of("float32"))
-    cells = [cell for cell in cells_to(spec, 40, "completable") if cell.read in (5, 20, 38)]
+    question = Question(model, spec, 0, 40, "completable", rounding_of("float32"))
+    prover = OneLayer(question)
+    cells = [cell for cell in cells_to(question) if cell.read in (5, 20, 38)]
     bounds = {
         (outcome.cell.read, outcome.cell.last, outcome.cell.states[0]): outcome.margin
-        for outcome in prover.prove(cells, "completable", np.inf, lambda: FAR)
+        for outcome in prover.prove(cells, np.inf, lambda: FAR)
         if outcome.proved
     }
     random, replay, seen = np.random.default_rng(0), Replay(model, attention=attention), 0

@@ -15,6 +15,7 @@ import pytest
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.one_layer import cells_to
+from softhat.trained.question import Question
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
@@ -31,10 +32,11 @@ def bounds_of(
 ) -> dict[tuple[int, int, int], float]:
     """Lower bounds of the margins of each cell that is proved."""
     finer = refined(spec, memory, counts, most)
-    prover = TwoLayers(model, spec, finer, 0, most, rounding_of("float32"))
+    question = Question(model, spec, 0, most, "all", rounding_of("float32"))
+    prover = TwoLayers(question, finer)
     return {
         (outcome.cell.read, outcome.cell.last, state): outcome.margin
-        for outcome in prover.prove(cells_to(spec, most, "all"), "all", np.inf, lambda: FAR)
+        for outcome in prover.prove(cells_to(question), np.inf, lambda: FAR)
         if outcome.proved
         for state in outcome.cell.states
     }

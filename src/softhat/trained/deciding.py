@@ -8,20 +8,19 @@ words that show them; where it fails, the search starts from there, so that both
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import thread_time
 
 import numpy as np
 
 from softhat.io.errors import SofthatError
 from softhat.io.work.progress import Show
-from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.enumeration import Enumerated, Enumeration, OutOfTimeError
 from softhat.trained.first_layer import Cell
 from softhat.trained.one_layer import OneLayer, Outcome, cell_length, cells_to
+from softhat.trained.question import Question
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replays
-from softhat.trained.rounding import Rounding
 from softhat.trained.searching import Found, Search
 from softhat.trained.specification import FAR, Specification
 from softhat.trained.two_layers import TwoLayers
@@ -106,14 +105,9 @@ class Knowledge:
 
 @dataclass
 class Offset:
-    """The work at one offset, up to words of `most` symbols."""
+    """The work at one offset."""
 
-    model: Checkpoint
-    spec: Specification
-    offset: int
-    most: int
-    domain: str
-    rounding: Rounding
+    question: Question
     replays: Replays
     show: Show
     seed: int
@@ -121,12 +115,13 @@ class Offset:
     """Seconds of search without success."""
 
     def __post_init__(self) -> None:
+        question = self.question
+        self.model, self.spec = question.model, question.spec
+        self.offset, self.most = question.offset, question.most
         self.known = Knowledge(self.offset, self.most)
         self._rate = np.inf
-        self.search = Search(self.model, self.spec, self.offset, self.most, self.domain, self.seed)
-        self.tree = Enumeration(
-            self.model, self.spec, self.offset, self.most, self.domain, self.rounding
-        )
+        self.search = Search(question, self.seed)
+        self.tree = Enumeration(question)
 
     def decide(self, deadline: float) -> None:
         """Fill `known` until everything is decided or the time is over."""
@@ -248,21 +243,16 @@ class Offset:
 
     def _abstract(self, deadline: float) -> None:
         """Prove cell by cell, and search from each that fails."""
-        known, spec = self.known, self.spec
+        known, question = self.known, replace(self.question, most=self.limit)
         cells = [
-            cell for cell in cells_to(spec, self.limit, self.domain)
-            if max(spec.length(q, cell.read, self.domain) for q in cell.states) > known.walked_to
+            cell for cell in cells_to(question)
+            if max(question.length(q, cell.read) for q in cell.states) > known.walked_to
         ]  # fmt: skip
-        cells.sort(key=lambda cell: (cell_length(spec, cell, self.domain), cell.read))
+        cells.sort(key=lambda cell: (cell_length(question, cell), cell.read))
         self._expect(cells)
         end = deadline - 0.2 * max(0.0, deadline - thread_time())
-        one = None
-        if len(self.model.blocks) == 1:
-            one = OneLayer(self.model, spec, self.offset, self.limit, self.rounding)
-        for outcome in proofs(
-            self.model, spec, cells, self.offset, self.limit, self.domain, self.rounding, end,
-            lambda: self.limit, one,
-        ):  # fmt: skip
+        one = OneLayer(question) if len(self.model.blocks) == 1 else None
+        for outcome in proofs(question, cells, end, lambda: self.limit, one):
             cell = outcome.cell
             known.outcomes[cell] = outcome
             for state in cell.states:
@@ -273,12 +263,12 @@ class Offset:
 
     def _expect(self, cells: Sequence[Cell]) -> None:
         """Note what has to be decided. The decision before the first symbol belongs to no cell."""
-        known, spec = self.known, self.spec
+        known, spec, question = self.known, self.spec, self.question
         for cell in cells:
             for state in cell.states:
-                length = spec.length(state, cell.read, self.domain)
+                length = question.length(state, cell.read)
                 known.pending[cell.read, cell.last, state] = length
-        empty = spec.length(spec.start, 0, self.domain)
+        empty = question.length(spec.start, 0)
         if known.walked_to < empty <= self.most and spec.decided[spec.start]:
             seen = self.tree.walk(0, np.inf, np.inf)
             known.margins += seen.least.items()
@@ -288,33 +278,28 @@ class Offset:
 
 
 def proofs(
-    model: Checkpoint,
-    spec: Specification,
+    question: Question,
     cells: Sequence[Cell],
-    offset: int,
-    most: int,
-    domain: str,
-    rounding: Rounding,
     end: float,
     limit: Callable[[], int] = lambda: FAR,
     one: OneLayer | None = None,
 ) -> Iterator[Outcome]:
     """Outcomes of cells by abstraction, for a model of one layer (`one` proves them, if given) or
     of two: there finer machines are tried until every cell is proved."""
-    if len(model.blocks) == 1:
-        one = one or OneLayer(model, spec, offset, most, rounding)
-        yield from one.prove(cells, domain, end, limit)
+    if len(question.model.blocks) == 1:
+        one = one or OneLayer(question)
+        yield from one.prove(cells, end, limit)
         return
     left, failed = list(cells), list[Outcome]()
     for memory, counts in REFINEMENTS:
         try:
-            finer = refined(spec, memory, counts, most)
+            finer = refined(question.spec, memory, counts, question.most)
         except SofthatError:
             continue
-        two = TwoLayers(model, spec, finer, offset, most, rounding)
+        two = TwoLayers(question, finer)
         failed = []
         done = set[Cell]()
-        for outcome in two.prove(left, domain, end, limit):
+        for outcome in two.prove(left, end, limit):
             if outcome.proved:
                 done.add(outcome.cell)
                 yield outcome

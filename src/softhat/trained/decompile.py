@@ -24,6 +24,7 @@ from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.counters import LearnedCounter, counters, unrolled
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
+from softhat.trained.question import Question
 from softhat.trained.rounding import rounding_of
 from softhat.trained.searching import Search
 from softhat.trained.specification import FAR, Specification
@@ -177,15 +178,18 @@ class _Proof:
     def differs(self, machine: Specification, seconds: float) -> Word | None:
         """A short word after which the model and the machine differ, if a search finds one."""
         end = thread_time() + seconds
-        question = (self.teacher.model, machine, self.teacher.offset, self.most, _domain(machine))
-        tree = Enumeration(*question, rounding_of("float64"))
+        question = Question(
+            self.teacher.model, machine, self.teacher.offset, self.most, _domain(machine),
+            rounding_of("float64"),
+        )  # fmt: skip
+        tree = Enumeration(question)
         try:
             failures = tree.walk(tree.depth(FEW).level, end, 0.0).failures
         except OutOfTimeError:
             failures = []
         if failures:
             return failures[0].word
-        failure = Search(*question, self.limits.seed).evolve(self.most, end)
+        failure = Search(question, self.limits.seed).evolve(self.most, end)
         return None if failure is None else failure.word
 
     def verdict(self, machine: Specification, seconds: float) -> Verdict:

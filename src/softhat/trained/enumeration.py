@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.balls import Balls
-from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.concrete import Positions, Prefixes, Rows
 from softhat.trained.decisions import Decisions
-from softhat.trained.rounding import Array, Rounding
+from softhat.trained.question import Question
+from softhat.trained.rounding import Array
 from softhat.trained.searching import Found
-from softhat.trained.specification import FAR, Specification
+from softhat.trained.specification import FAR
 
 MEMORY = 1 << 23
 """Numbers that the keys and values of one batch may hold."""
@@ -83,23 +83,14 @@ class OutOfTimeError(Exception):
 class Enumeration:
     """The tree of prefixes that words of at most `most` symbols show, at one offset."""
 
-    def __init__(
-        self,
-        model: Checkpoint,
-        spec: Specification,
-        offset: int,
-        most: int,
-        domain: str,
-        rounding: Rounding,
-    ) -> None:
-        self.model, self.spec, self.offset, self.most = model, spec, offset, most
-        self.domain, self.rounding = domain, rounding
-        self.decisions = Decisions(spec, model.outputs)
-        self.ids = np.array(spec.ids)
-        self.positions = Positions(model, offset, rounding)
+    def __init__(self, question: Question) -> None:
+        self.model, self.spec, self.offset = question.model, question.spec, question.offset
+        self.most, self.need, self.rounding = question.most, question.need, question.rounding
+        self.decisions = Decisions(self.spec, self.model.outputs)
+        self.ids = np.array(self.spec.ids)
+        self.positions = Positions(self.model, self.offset, self.rounding)
         self.trusted: dict[tuple[int, int, int], float] = {}
         """Lower bounds of margins that are proved already: by symbols read, the last, the state."""
-        self.need = spec.need if domain == "completable" else np.zeros(spec.states, np.int64)
 
     def depth(self, prefixes: float) -> Depth:
         """The deepest level to which there are at most so many prefixes; -1 if not even the empty

@@ -8,10 +8,9 @@ from time import thread_time
 
 import numpy as np
 
-from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.first_layer import Cell, FirstLayer
-from softhat.trained.rounding import Rounding
+from softhat.trained.question import Question
 from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, logits, tail
 from softhat.trained.zonotopes import ActivationSet
@@ -40,9 +39,10 @@ class Outcome:
     """What the last layer's attention can give, for a search that starts from there."""
 
 
-def cells_to(spec: Specification, most: int, domain: str) -> list[Cell]:
-    """All cells that words of at most `most` symbols show, short ones first. States with one
-    decision are together where they are many."""
+def cells_to(question: Question) -> list[Cell]:
+    """All cells that the words show, short ones first. States with one decision are together where
+    they are many."""
+    spec, most = question.spec, question.most
     reached = spec.reachable(most)
     cells = []
     for read in range(1, most + 1):
@@ -51,9 +51,7 @@ def cells_to(spec: Specification, most: int, domain: str) -> list[Cell]:
             good = [
                 int(state)
                 for state in states
-                if state >= 0
-                and spec.decided[state]
-                and spec.length(int(state), read, domain) <= most
+                if state >= 0 and spec.decided[state] and question.length(int(state), read) <= most
             ]
             if len(good) <= TOGETHER:
                 cells += [Cell(read, last, (state,)) for state in good]
@@ -65,23 +63,24 @@ def cells_to(spec: Specification, most: int, domain: str) -> list[Cell]:
     return cells
 
 
-def cell_length(spec: Specification, cell: Cell, domain: str) -> int:
+def cell_length(question: Question, cell: Cell) -> int:
     """From which length on the first of a cell's words counts."""
-    return min(spec.length(state, cell.read, domain) for state in cell.states)
+    return min(question.length(state, cell.read) for state in cell.states)
 
 
 class OneLayer:
-    """Proves cells of a model of one layer, at one offset."""
+    """Proves cells of a model of one layer."""
 
-    def __init__(
-        self, model: Checkpoint, spec: Specification, offset: int, most: int, rounding: Rounding
-    ) -> None:
-        self.model, self.spec, self.rounding = model, spec, rounding
-        self.decisions = Decisions(spec, model.outputs)
-        self.first = FirstLayer(model, spec, offset, most, rounding)
+    def __init__(self, question: Question) -> None:
+        self.question, self.model, self.spec = question, question.model, question.spec
+        self.rounding = question.rounding
+        self.decisions = Decisions(self.spec, self.model.outputs)
+        self.first = FirstLayer(
+            self.model, self.spec, question.offset, question.most, question.rounding
+        )
 
     def prove(
-        self, cells: Sequence[Cell], domain: str, deadline: float, limit: Callable[[], int]
+        self, cells: Sequence[Cell], deadline: float, limit: Callable[[], int]
     ) -> Iterator[Outcome]:
         """An outcome for each cell, in their order; cells that fail together are split. Cells that
         only words beyond the limit show are left out. It ends at the deadline."""
@@ -90,12 +89,12 @@ class OneLayer:
         while todo and thread_time() < deadline:
             started = thread_time()
             now, todo = todo[:wave], todo[wave:]
-            now = [cell for cell in now if cell_length(self.spec, cell, domain) <= limit()]
+            now = [cell for cell in now if cell_length(self.question, cell) <= limit()]
             if not now:
                 continue
             again: list[Cell] = []
             for cell, stream in zip(now, self.first.zonotopes(now), strict=True):
-                length = cell_length(self.spec, cell, domain)
+                length = cell_length(self.question, cell)
                 many = len(cell.states) > 1
                 left = deadline - thread_time()
                 if left <= 0:

@@ -28,6 +28,7 @@ from softhat.trained.deciding import FEW, proofs
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.one_layer import cells_to
 from softhat.trained.prove import DOMAINS
+from softhat.trained.question import Question
 from softhat.trained.rounding import UNITS, Array, rounding_of
 from softhat.trained.specification import Specification, read_specification
 
@@ -102,7 +103,8 @@ def radius(
     model = read_checkpoint(checkpoint)
     spec = read_specification(spec)
     most = _most(model, spec, kind, max_length, offset, dtype, domain, budget)
-    work = _Work(model, spec, most, offset, dtype, domain, thread_time() + budget)
+    question = Question(model, spec, offset, most, domain, rounding_of(dtype))
+    work = _Work(question, thread_time() + budget)
     if not work.holds(lambda weight: np.zeros_like(weight)):
         none = dict.fromkeys(COPIES, False)
         return Radius(0.0, kind, most, none, work.ended, dtype, offset, domain)
@@ -157,31 +159,24 @@ def _most(
 class _Work:
     """Proofs of one model with weights that may move."""
 
-    model: Checkpoint
-    spec: Specification
-    most: int
-    offset: int
-    dtype: str
-    domain: str
+    question: Question
     deadline: float
     ended: bool = False
 
     def holds(self, bound: Bound) -> bool:
         """Is every word up to the length proved when weights move by at most the bound?"""
-        model, rounding = moving(self.model, bound), rounding_of(self.dtype)
+        question = replace(self.question, model=moving(self.question.model, bound))
+        layers = len(question.model.blocks)
         with np.errstate(all="ignore"):
-            tree = Enumeration(model, self.spec, self.offset, self.most, self.domain, rounding)
+            tree = Enumeration(question)
             depth = tree.depth(FEW)
-            if len(model.blocks) > 1 and depth.whole and self._walked(tree, depth.level):
+            if layers > 1 and depth.whole and self._walked(tree, depth.level):
                 return True
-            if len(model.blocks) > 2 or not self._walked(tree, 0):
+            if layers > 2 or not self._walked(tree, 0):
                 return False
-            cells = cells_to(self.spec, self.most, self.domain)
+            cells = cells_to(question)
             left = {(cell.read, cell.last, state) for cell in cells for state in cell.states}
-            for outcome in proofs(
-                model, self.spec, cells, self.offset, self.most, self.domain, rounding,
-                self.deadline,
-            ):  # fmt: skip
+            for outcome in proofs(question, cells, self.deadline):
                 if not outcome.proved:
                     return False
                 cell = outcome.cell
@@ -196,7 +191,7 @@ class _Work:
         except OutOfTimeError:
             self.ended = True
             return False
-        return seen.open_from > self.most
+        return seen.open_from > self.question.most
 
 
 def moving(model: Checkpoint, bound: Bound) -> Checkpoint:

@@ -15,12 +15,11 @@ from time import thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.first_layer import FirstLayer
 from softhat.trained.one_layer import Outcome
+from softhat.trained.question import Question
 from softhat.trained.rounding import Array
-from softhat.trained.specification import Specification
 from softhat.trained.support import best_word
 from softhat.trained.walk import forward, tail
 
@@ -46,23 +45,20 @@ class Found:
 class Search:
     """Words of a specification, tried on a model at one offset."""
 
-    model: Checkpoint
-    spec: Specification
-    offset: int
-    most: int
-    domain: str
+    question: Question
     seed: int = 0
     tried: int = 0
     least: float = np.inf
     decisions: Decisions = field(init=False)
 
     def __post_init__(self) -> None:
+        self.model, self.spec = self.question.model, self.question.spec
         self.decisions = Decisions(self.spec, self.model.outputs)
         self.random = np.random.default_rng(self.seed)
 
     def margins(self, words: Sequence[Sequence[int]], most: int | None = None) -> list[Array]:
         """The margin after each prefix of each word, ∞ where nothing is asked."""
-        most = self.most if most is None else most
+        most = self.question.most if most is None else most
         longest = max((len(word) for word in words), default=0)
         per = max(1, WORK // max(1, (longest + 1) ** 2 * self.model.heads))
         result: list[Array] = []
@@ -76,18 +72,18 @@ class Search:
         longest = max(len(word) for word in words)
         ids, states = self.spec.batch(words, longest)
         with np.errstate(all="ignore"):
-            logits = forward(self.model, ids, self.offset)
+            logits = forward(self.model, ids, self.question.offset)
         margins = self.decisions.margins(logits, states)
         margins = np.where(np.isnan(margins), -np.inf, margins)
         read = np.arange(longest + 1)[None]
-        lengths = read + (self.spec.need[states] if self.domain == "completable" else 0)
+        lengths = read + self.question.need[states]
         asked = self.spec.decided[states] & (lengths <= most)
         margins = np.where(asked, margins, np.inf)
         return [margins[at, : len(word) + 1] for at, word in enumerate(words)]
 
     def found(self, word: Sequence[int], margin: float) -> Found:
         state = self.spec.run(word)[-1]
-        return Found(tuple(word), state, margin, self.spec.length(state, len(word), self.domain))
+        return Found(tuple(word), state, margin, self.question.length(state, len(word)))
 
     # Evolution
 

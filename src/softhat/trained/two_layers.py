@@ -13,20 +13,19 @@ wide is cut in two, and each half attends for itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.first_layer import Cell, FirstLayer, score_slack
 from softhat.trained.one_layer import OneLayer, Outcome, PieceBound, cell_length, cut, in_pieces
 from softhat.trained.paths import Nodes, largest_means
 from softhat.trained.points import own_error
+from softhat.trained.question import Question
 from softhat.trained.refinement import Refined
-from softhat.trained.rounding import Array, Rounding, raised
-from softhat.trained.specification import Specification
+from softhat.trained.rounding import Array, raised
 from softhat.trained.walk import feed_forward, queries_keys_values
 from softhat.trained.zonotopes import ActivationSet
 
@@ -52,20 +51,13 @@ class _Keys:
 
 
 class TwoLayers:
-    """Proves cells of a model of two layers, at one offset."""
+    """Proves cells of a model of two layers, by a finer machine."""
 
-    def __init__(
-        self,
-        model: Checkpoint,
-        spec: Specification,
-        finer: Refined,
-        offset: int,
-        most: int,
-        rounding: Rounding,
-    ) -> None:
-        self.model, self.spec, self.finer, self.rounding = model, spec, finer, rounding
-        self.most = most
-        self.last = OneLayer(model, finer.spec, offset, most, rounding)
+    def __init__(self, question: Question, finer: Refined) -> None:
+        self.question, self.finer = question, finer
+        self.model, self.spec, self.rounding = question.model, question.spec, question.rounding
+        model, most = question.model, question.most
+        self.last = OneLayer(replace(question, spec=finer.spec))
         self.first: FirstLayer = self.last.first
         states = self.first.machine.states
         self.states = states
@@ -92,13 +84,13 @@ class TwoLayers:
         return symbols
 
     def prove(
-        self, cells: Sequence[Cell], domain: str, deadline: float, limit: Callable[[], int]
+        self, cells: Sequence[Cell], deadline: float, limit: Callable[[], int]
     ) -> Iterator[Outcome]:
         """An outcome for each cell: all states of the finer machine that belong to it."""
         order = sorted(cells, key=lambda cell: cell.read)
         base = self.finer.base
         for cell in order:
-            length = cell_length(self.spec, cell, domain)
+            length = cell_length(self.question, cell)
             if length > limit():
                 continue
             if not self._prepare(cell.read, deadline):
