@@ -16,7 +16,8 @@ from softhat.proof.gpt2.undisguise import undisguise
 from softhat.proof.stock.derivation import derive
 from softhat.transformer.directions import Directions
 from softhat.transformer.lowering.gpt2 import disguise
-from softhat.transformer.lowering.gpt2.weights import Trunk
+from softhat.transformer.lowering.gpt2.layout import Layout
+from softhat.transformer.lowering.stock.trunk import Trunk
 
 
 def read(folder: Path, text: str) -> tuple[GPT2Checkpoint, Directions]:
@@ -30,10 +31,10 @@ def read(folder: Path, text: str) -> tuple[GPT2Checkpoint, Directions]:
 def test_what_is_written_comes_out_as_it_went_in(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trunks: list[Trunk] = []
+    trunks: list[Trunk[Layout]] = []
     before = disguise.disguise
 
-    def noted(trunk: Trunk, seed: int) -> disguise.DisguisedGPT2:
+    def noted(trunk: Trunk[Layout], seed: int) -> disguise.DisguisedGPT2:
         trunks.append(trunk)
         return before(trunk, seed)
 
@@ -41,15 +42,16 @@ def test_what_is_written_comes_out_as_it_went_in(
     c, directions = read(tmp_path / "m", text)
     (trunk,) = trunks
     plain = undisguise(c, directions).checkpoint
-    pairs = slice(0, 2 * len(directions.residual), 2)
-    assert np.array_equal(plain.embedding().tokens, trunk.wte[:, pairs])
-    assert np.array_equal(plain.embedding().positions, trunk.wpe[:, pairs])
+    assert trunk.positions is not None
+    used = len(directions.residual)
+    assert np.array_equal(plain.embedding().tokens, trunk.tokens[:, :used])
+    assert np.array_equal(plain.embedding().positions, trunk.positions[:, :used])
     for at, block in enumerate(trunk.blocks):
         read_back = plain.over_variables(at)
         for made, written in (
-            (read_back.output.T, block.attn_proj[:, pairs]),
-            (read_back.down.T, block.mlp_proj[:, pairs]),
-            (read_back.gate.weights, 2 * block.c_fc[pairs].T),
+            (read_back.output.T, block.output[:used].T),
+            (read_back.down.T, block.down[:used].T),
+            (read_back.gate.weights, block.gate[:, :used]),
         ):  # heads and units stand in another order
             rows = [sorted(map(tuple, matrix[matrix.any(axis=1)])) for matrix in (made, written)]
             assert rows[0] == rows[1]

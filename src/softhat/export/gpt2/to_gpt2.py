@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.export.gpt2.labels import label
 from softhat.export.stock.config import GPT2Shape, gpt2_config
 from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
+from softhat.export.stock.labels import label
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.making import StockExport, asked
 from softhat.export.stock.options import (
@@ -31,8 +31,14 @@ from softhat.io.files import write_folder
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.transformer.decoders import norm_names
 from softhat.transformer.lowering.gpt2.disguise import disguise as disguised
-from softhat.transformer.lowering.gpt2.layout import lay_out
-from softhat.transformer.lowering.gpt2.weights import Trunk, read_row, trunk
+from softhat.transformer.lowering.gpt2.layout import Layout, lay_out
+from softhat.transformer.lowering.gpt2.weights import (
+    held_in_pairs,
+    in_coordinates,
+    reading_pairs,
+    trunk,
+)
+from softhat.transformer.lowering.stock.trunk import Trunk, row_over
 
 Activation = Literal["relu", "gelu_new"]
 
@@ -86,17 +92,20 @@ def gpt2_files(
     )
     plain = trunk(layout, request.token_sets, activation)
     tensors = _tensors(plain)
-    readout = request.readout(layout.program, lambda row: read_row(layout, row), "classifier")
+    readout = request.readout(
+        layout.program, lambda row: reading_pairs(row_over(layout, row)[None])[0], "classifier"
+    )
     labels = None
     if request.labelled is not None:
-        labels = label(plain, {**tensors, **readout}, request.labelled)
+        over_pairs = {name: read[:, ::2] for name, read in readout.items() if read.ndim == 2}
+        labels = label(plain, over_pairs, request.labelled, "gpt2")
     directions = None
     n_head, d_ff = layout.n_head, plain.d_ff
     if options.disguise is not None:
         hidden = disguised(plain, options.disguise)
         tensors, directions = hidden.tensors, hidden.directions
         for name, rows in readout.items():
-            readout[name] = hidden.rows(rows) if rows.ndim == 2 else rows
+            readout[name] = hidden.rows(2 * rows[:, ::2]) if rows.ndim == 2 else rows
         assert labels is not None
         labels = disguised_labels(labels, hidden)
         n_head, d_ff = hidden.n_head, len(directions.units[0].part)
@@ -114,15 +123,21 @@ def gpt2_files(
     return StockExport(request, checkpoint, gpt2_config(shape), directions, labels).files()
 
 
-def _tensors(weights: Trunk) -> dict[str, NDArray[np.float32]]:
+def _tensors(weights: Trunk[Layout]) -> dict[str, NDArray[np.float32]]:
     d = weights.layout.d_model
     zeros = np.zeros(d, dtype=np.float32)
     scale = np.full(d, weights.layout.variance**0.5, dtype=np.float32)
-    tensors = {"transformer.wte.weight": weights.wte, "transformer.wpe.weight": weights.wpe}
+    tables = {"wte": weights.tokens, "wpe": weights.positions}
+    tensors = {
+        f"transformer.{name}.weight": held_in_pairs(table)
+        for name, table in tables.items()
+        if table is not None
+    }
     for norm in norm_names(len(weights.blocks)):
         tensors |= {f"{norm}.weight": scale, f"{norm}.bias": zeros}
     for at, block in enumerate(weights.blocks):
-        tensors |= block.tensors(at)
+        parts = in_coordinates(block).tensors(at)
+        tensors |= {name: np.ascontiguousarray(part) for name, part in parts.items()}
         for bias in ("attn.c_proj.bias", "mlp.c_proj.bias"):
             tensors[f"transformer.h.{at}.{bias}"] = zeros
     return tensors

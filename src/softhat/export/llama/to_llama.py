@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from softhat.export.llama.labels import label
 from softhat.export.stock.config import LlamaShape, llama_config
 from softhat.export.stock.disguise import disguised_labels
 from softhat.export.stock.heads import HeadName
+from softhat.export.stock.labels import label
 from softhat.export.stock.languages import StockLanguage
 from softhat.export.stock.making import Asked, StockExport, Tensors, asked
 from softhat.export.stock.options import Exported, Kernel, StockOptions, check_choice
@@ -29,8 +29,9 @@ from softhat.transformer.lowering.llama.disguise import DisguisedLlama
 from softhat.transformer.lowering.llama.disguise import disguise as disguised
 from softhat.transformer.lowering.llama.layout import LlamaLayout, lay_out
 from softhat.transformer.lowering.llama.rotary import MOST_DIGITS, Positions, rotary
-from softhat.transformer.lowering.llama.weights import LlamaTrunk, row_of, trunk
+from softhat.transformer.lowering.llama.weights import in_coordinates, row_of, trunk
 from softhat.transformer.lowering.stock.forms import PairForm
+from softhat.transformer.lowering.stock.trunk import Trunk
 
 Family = Literal["llama", "mistral", "qwen2"]
 LOADING = (
@@ -44,7 +45,7 @@ class StockLlama:
     """The tensors of a stock checkpoint, and what they are made from."""
 
     asked: Asked
-    trunk: LlamaTrunk
+    trunk: Trunk[LlamaLayout]
     tensors: Tensors
     readout: Tensors
     """The read-out over the coordinates of `trunk`."""
@@ -159,12 +160,12 @@ def checkpoint(
     return StockLlama(request, plain, tensors, readout, hidden)
 
 
-def _tensors(weights: LlamaTrunk, family: Family) -> Tensors:
+def _tensors(weights: Trunk[LlamaLayout], family: Family) -> Tensors:
     ones = np.ones(weights.layout.d_model, dtype=np.float32)
-    tensors = {"model.embed_tokens.weight": weights.embedding, "model.norm.weight": ones}
+    tensors = {"model.embed_tokens.weight": weights.tokens, "model.norm.weight": ones}
     for at, block in enumerate(weights.blocks):
         name = f"model.layers.{at}"
-        tensors |= block.tensors(at)
+        tensors |= in_coordinates(block).tensors(at)
         if family == "qwen2":
             for kind, matrix in {"q": block.query, "k": block.key, "v": block.value}.items():
                 zeros = np.zeros(len(matrix), dtype=np.float32)

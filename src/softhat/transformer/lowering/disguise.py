@@ -8,7 +8,6 @@ threads it has: the same seed gives the same bytes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ from softhat.program.heads import Sign
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, moved
 from softhat.transformer.directions import Directions, Units
+from softhat.transformer.lowering.stock.trunk import TrunkUnits
 
 Array = NDArray[np.float64]
 DISTRACTORS = 2
@@ -109,18 +109,47 @@ def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
     )
 
 
-def over_units(
-    units: Units, sides: Sequence[Array], idle: Mapping[int, Sequence[Any]]
-) -> tuple[Array, Array, Array, Array]:
-    """The three parts of hidden units, a row each: those of their side of a clip, or of the group
-    that cancels. Last, the units' factors; what is written, the third, has its share over that."""
-    parts = [
+def dense_units(
+    rng: np.random.Generator,
+    block: TrunkUnits,
+    hidden: int,
+    basis: Array,
+    written: float,
+    against: Array | None = None,
+) -> tuple[Units, Array, Array, Array]:
+    """A block's clips, split and permuted, and units that cancel, which write vectors of the norm
+    `written`: what they read, their constants or second factors, and what they write, a row each.
+    `basis` are the directions of variables, orthogonal to `against`. Factors scale second factors
+    or, where there are none, all that is read; what is written has its share over its factor."""
+    sides, (variables, d) = block.sides, basis.shape
+    units = split_units(rng, sides, hidden)
+
+    def over(rows: NDArray[Any]) -> Array:
+        return product(rows[:sides, :variables].astype(np.float64), basis)
+
+    def noise() -> Array:
+        size: Array = rng.standard_normal(d) * d**-0.5
+        return size if block.up is None else size / 2
+
+    second = block.gate_constants[:sides].astype(np.float64) if block.up is None else over(block.up)
+    own = over(block.gate), second, over(block.down.T)
+    idle = {
+        int(group): (
+            noise(),
+            float(rng.standard_normal()) * 0.5 if block.up is None else noise(),
+            orthonormal(rng, d, 1, against)[0] * written,
+        )
+        for group in np.unique(units.part[units.part < 0])
+    }
+    reads, seconds, writes = (
         np.array([rows[k] if k >= 0 else idle[k][at] for k in units.part.tolist()])
-        for at, rows in enumerate(sides)
-    ]
+        for at, rows in enumerate(own)
+    )
     factor = units.factor.astype(np.float64)
-    written = (units.share.astype(np.float64) / factor)[:, None] * parts[2]
-    return parts[0], parts[1], written, factor
+    writes = (units.share.astype(np.float64) / factor)[:, None] * writes
+    if block.up is None:
+        return units, factor[:, None] * reads, factor * seconds, writes
+    return units, reads, factor[:, None] * seconds, writes
 
 
 def _shares(rng: np.random.Generator, count: int, total: float) -> Array:

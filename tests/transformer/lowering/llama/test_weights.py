@@ -25,7 +25,7 @@ TOKENS = (frozenset("a"), frozenset("b"))
 @pytest.mark.parametrize("square", [False, True])
 def test_the_mean_square_is_one(text: str, positions: Any, square: bool) -> None:
     layout = lay_out(softhat.compile(text, "ab").program, rotary(positions, 100), square)
-    table = trunk(layout, TOKENS).embedding.astype(np.float64)
+    table = trunk(layout, TOKENS).tokens.astype(np.float64)
     assert (table**2).mean(axis=1).tolist() == [1.0] * 4
     assert layout.d_model % layout.n_head == 0 and layout.n_head % layout.n_kv == 0
     if square:

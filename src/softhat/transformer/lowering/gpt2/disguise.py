@@ -19,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.transformer.decoders import GPT2Block, norm_names
-from softhat.transformer.directions import Directions, HeadBasis, Units
+from softhat.transformer.directions import Directions, HeadBasis
 from softhat.transformer.lowering.disguise import (
     Array,
     Disguise,
     as_float32,
+    dense_units,
     orthonormal,
-    over_units,
     product,
     seeded,
     spare_units,
-    split_units,
 )
-from softhat.transformer.lowering.gpt2.weights import GPT2Matrices, Trunk
+from softhat.transformer.lowering.gpt2.layout import Layout
+from softhat.transformer.lowering.stock.trunk import Trunk, TrunkBlock
 
 NOISE = 2.0**-3
 """Size of what fills idle dimensions of queries, keys and outputs: it costs rounding, so it is
@@ -52,7 +52,8 @@ class DisguisedGPT2(Disguise):
     """Where head h of a block went."""
 
     def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        return as_float32(product(_forms(matrix.T, len(self.residual)).T, self.residual))
+        forms = matrix[:, : len(self.residual)].astype(np.float64)
+        return as_float32(product(forms, self.residual))
 
     def variable(self, coordinate: int) -> int | None:
         at, half = divmod(coordinate, 2)
@@ -70,7 +71,7 @@ class DisguisedGPT2(Disguise):
         return self.directions.heads[layer][place].value.astype(np.float64)
 
 
-def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
+def disguise(trunk: Trunk[Layout], seed: int) -> DisguisedGPT2:
     """A trunk of a dense layout, disguised."""
     layout = trunk.layout
     used, d_head = layout.used, layout.d_head
@@ -79,7 +80,8 @@ def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
     d = n_head * d_head
     ones = np.full((1, d), d**-0.5)
     basis = orthonormal(seeded(seed, 0), d, used, ones)
-    tokens, positions = (_pairs(table, used) for table in (trunk.wte, trunk.wpe))
+    assert trunk.positions is not None
+    tokens, positions = (t[:, :used].astype(np.float64) for t in (trunk.tokens, trunk.positions))
     own = tokens[0] + positions[1]
     gain = float(np.sqrt(np.sum(own * own) / d))
     tensors = {
@@ -89,7 +91,7 @@ def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
     for name in norm_names(len(trunk.blocks)):
         tensors[f"{name}.weight"] = np.full(d, gain, np.float32)
         tensors[f"{name}.bias"] = np.zeros(d, np.float32)
-    hidden = spare_units(max(2 * len(block.gates) for block in trunk.blocks))
+    hidden = spare_units(max(block.sides for block in trunk.blocks))
     heads, units, places = [], [], []
     for at, block in enumerate(trunk.blocks):
         rng = seeded(seed, 1, at)
@@ -102,15 +104,15 @@ def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
         for h in range(n_head):
             (own_head,) = np.flatnonzero(order == h)
             source = int(own_head) if own_head < count else None
-            head = _head(rng, block, source, d_head, layout.d_model, used, basis, ones)
+            head = _head(rng, block, source, d_head, used, basis, ones)
             for part in range(3):
                 columns = slice(part * d + h * d_head, part * d + (h + 1) * d_head)
                 attn[:, columns], bias[columns] = head.reading[part]
             proj[h * d_head : (h + 1) * d_head] = head.writing
             bases.append(head.basis)
         places.append(tuple(int(order[h]) for h in range(count)))
-        neurons, parts = _neurons(rng, block, hidden, used, basis, ones)
-        turned = GPT2Block(attn, bias, proj, *parts)
+        neurons, reads, shifts, writes = dense_units(rng, block, hidden, basis, IDLE, ones)
+        turned = GPT2Block(attn, bias, proj, reads.T, shifts, writes)
         tensors |= {name: as_float32(matrix) for name, matrix in turned.tensors(at).items()}
         for name in ("attn.c_proj.bias", "mlp.c_proj.bias"):
             tensors[f"{GPT2Block.PREFIX}.{at}.{name}"] = np.zeros(d, np.float32)
@@ -118,17 +120,6 @@ def disguise(trunk: Trunk, seed: int) -> DisguisedGPT2:
         units.append(neurons)
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
     return DisguisedGPT2(basis, directions, n_head, tensors, tuple(places))
-
-
-def _pairs(table: NDArray[np.float32], used: int) -> Array:
-    """(rows, d_model) as the values of pairs."""
-    return table[:, 0 : 2 * used : 2].astype(np.float64)
-
-
-def _forms(matrix: NDArray[np.float32], used: int | None = None) -> Array:
-    """(d_model, columns) as weights on pairs: w/2 on x₊ and -w/2 on x₋ is w on v."""
-    end = None if used is None else 2 * used
-    return matrix[0:end:2].astype(np.float64) * 2
 
 
 @dataclass(frozen=True)
@@ -141,10 +132,9 @@ class _HeadBasis:
 
 def _head(
     rng: np.random.Generator,
-    block: GPT2Matrices,
+    block: TrunkBlock,
     source: int | None,
     d_head: int,
-    width: int,
     used: int,
     basis: Array,
     ones: Array,
@@ -155,10 +145,10 @@ def _head(
     written = np.zeros((0, used))
     if source is not None:
         own = slice(source * d_head, (source + 1) * d_head)
-        columns = [slice(part * width + own.start, part * width + own.stop) for part in range(3)]
-        forms = [_forms(block.c_attn[:, c], used) for c in columns]
-        offsets = [block.c_attn_bias[c].astype(np.float64) for c in columns]
-        written = _pairs(block.attn_proj[own], used)
+        parts = (block.query, block.key, block.value)
+        forms = [rows[own, :used].T.astype(np.float64) for rows in parts]
+        offsets = [constants[own].astype(np.float64) for constants in block.constants]
+        written = block.output[:used, own].T.astype(np.float64)
         scored = np.flatnonzero((np.abs(forms[1]).sum(axis=0) + np.abs(offsets[1])) > 0)
         valued = np.flatnonzero(np.abs(written).sum(axis=1) > 0)
         for part, rows in enumerate((scored, scored, valued)):
@@ -219,26 +209,3 @@ def _read(
         matrix = matrix + loud * product(noise.T, spare)
         bias = bias + loud * np.einsum("r,rj->j", rng.standard_normal(len(spare)), spare)
     return matrix, bias
-
-
-def _neurons(
-    rng: np.random.Generator, block: GPT2Matrices, hidden: int, used: int, basis: Array, ones: Array
-) -> tuple[Units, tuple[Array, Array, Array]]:
-    """A block's clips, split and permuted, and neurons that cancel: what they read, with a bias,
-    and what they write."""
-    sides = 2 * len(block.gates)
-    units = split_units(rng, sides, hidden)
-    d = basis.shape[1]
-    into = product(_forms(block.c_fc[:, :sides], used).T, basis)
-    bias = block.c_fc_bias[:sides].astype(np.float64)
-    out = product(_pairs(block.mlp_proj[:sides], used), basis)
-    idle = {
-        int(group): (
-            rng.standard_normal(d) * d**-0.5,
-            float(rng.standard_normal()) * 0.5,
-            orthonormal(rng, d, 1, ones)[0] * IDLE,
-        )
-        for group in np.unique(units.part[units.part < 0])
-    }
-    reads, shifts, writes, factor = over_units(units, (into, bias, out), idle)
-    return units, ((factor[:, None] * reads).T, factor * shifts, writes)

@@ -24,7 +24,7 @@ and means are as large as LayerNorm allows, and there are neither pads nor trims
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -53,20 +53,15 @@ hidden units exact in float16; wider gates are trees."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout(plan.StockLayout):
-    """The pair of every register and feature, and the heads of each block."""
+    """A variable is a pair of coordinates; and the heads of each block."""
 
     context: int
-    bits: int
-    """Positions have this many binary digits."""
     heads: tuple[tuple[plan.StockHeadPlan, ...], ...]
-    pair: dict[plan.Key, int]
     scratch: tuple[int, ...]
     trims: tuple[int, ...]
     trim: float
     """The amplitude of the trims."""
     dense: bool
-    amplitude: float
-    """A: a raw Boolean output is ±A."""
     d_head: int
     reuse: bool
     """Pairs are used again."""
@@ -78,22 +73,43 @@ class Layout(plan.StockLayout):
         return self.d_head * self.n_head
 
     @property
+    def variables(self) -> int:
+        return self.d_model // 2
+
+    @property
     def used(self) -> int:
         """Pairs from this one on hold nothing but the constant that keeps the norm."""
-        return max([*self.pair.values(), *self.scratch, *self.pads, *self.trims]) + 1
+        return max([*self.place.values(), *self.scratch, *self.pads, *self.trims]) + 1
 
     @property
     def variance(self) -> float:
         """Of the residual at every position: 1, A² for each Boolean scratch coordinate, trims."""
-        outputs = {self.pair[to] for block in self.heads for head in block for to in head.targets}
+        outputs = {self.place[to] for block in self.heads for head in block for to in head.targets}
         raws = len(outputs) - len(self.counts)  # each count has a mean and a Sign
         surplus = raws * self.amplitude**2 - len(self.trims) * (1 - self.trim**2)
         return 1.0 + 2 * surplus / self.d_model
 
     @property
+    def width(self) -> int:
+        return 2
+
+    @property
+    def head_size(self) -> int:
+        return self.d_head
+
+    @property
     def blocks(self) -> int:
-        """GPT-2 has at least one block, even where there is nothing to compute."""
         return max(1, len(self.heads))
+
+    def placed(self) -> Iterator[plan.PlacedHead]:
+        for layer, block in enumerate(self.heads):
+            for number, head in enumerate(block):
+                yield plan.PlacedHead(layer, number, head, [*range(len(head.signals))])
+
+    def fillers(self) -> dict[int, plan.Filler]:
+        fillers = dict.fromkeys(self.scratch, plan.Filler("scratch, unused", 0.0))
+        fillers |= dict.fromkeys(self.pads, plan.Filler("pad: keeps the norm", 2.0))
+        return fillers | dict.fromkeys(self.trims, plan.Filler("pad: keeps the norm", self.trim))
 
 
 def lay_out(
@@ -160,11 +176,11 @@ def lay_out(
         program=program,
         schedule=layers,
         context=context,
-        bits=bits,
+        digits=bits,
         heads=heads,
         stored=stored,
         counts=counts,
-        pair=pair,
+        place=pair,
         scratch=tuple(range(first_scratch, first_pad)),
         pads=tuple(range(first_pad, first_trim)),
         trims=tuple(range(first_trim, used)),
@@ -174,7 +190,7 @@ def lay_out(
         mean_amplitude=(
             _dense_mean_amplitude(heads, first_scratch, len(counts), steady)
             if dense
-            else _mean_amplitude(len(counts), n_head * d_head)
+            else plan.mean_amplitude(LARGEST_MEAN, 2.0 * len(counts), n_head * d_head)
         ),
         d_head=d_head,
         n_head=n_head,
@@ -207,15 +223,6 @@ def _trim(surplus: float, trims: int) -> float:
     """√(1 - raws·A²/trims) with eight digits, as bfloat16 has them."""
     exact = (1 - surplus / trims) ** 0.5 if trims else 1.0
     return round(exact * 256) / 256
-
-
-def _mean_amplitude(means: int, d_model: int) -> float:
-    """Large, so that LayerNorm's own rounding does not drown a small mean, but their squares must
-    not change the variance by more than 2^-19, which float32's other errors exceed."""
-    amplitude = LARGEST_MEAN
-    while 2 * means * amplitude**2 > d_model * 2.0**-19:
-        amplitude /= 2
-    return amplitude
 
 
 def _dense_mean_amplitude(

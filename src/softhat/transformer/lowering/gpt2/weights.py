@@ -6,16 +6,14 @@ keys are multiplied by √d_head between them, because GPT-2 divides scores by i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 from math import floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.numbers.predicates import column
-from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod, TokenIn
 from softhat.program.registers import Register, read
 from softhat.program.schedule import Term, keys_of_recalls
 from softhat.transformer.decoders import GPT2Block
@@ -23,148 +21,122 @@ from softhat.transformer.lowering.gpt2.layout import Layout
 from softhat.transformer.lowering.stock.forms import PairForm, bit_of, values_of
 from softhat.transformer.lowering.stock.heads import KINDS
 from softhat.transformer.lowering.stock.heads.latest import one
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, Key, bit, earlier_bit
+from softhat.transformer.lowering.stock.plan import (
+    BOS_PAIR,
+    ONE,
+    ORDINARY,
+    Key,
+    bit,
+    earlier_bit,
+    position_table,
+)
+from softhat.transformer.lowering.stock.trunk import (
+    Clip,
+    Trunk,
+    TrunkBlock,
+    TrunkUnits,
+    clipped,
+    row_over,
+    token_columns,
+)
 
 Array = NDArray[np.float32]
 
 GAIN = {"relu": 1.0, "gelu_new": 32.0}
 """G: a gate clips G·s. gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on, and
 |G(s - 1/4)|, |G(s - 3/4)| >= 6 for s <= 1/16 and s >= 15/16."""
-LOW, HIGH = 1 / 4, 3 / 4
 TRUE = PairForm({BOS_PAIR: -1.0}, 1.0)
 """What means count of `true`: 1 less `<bos>` has no error except at `<bos>`."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateTerm:
-    """The two hidden units that clip one term of the gate that stores `signal`."""
-
-    signal: int
-    term: Term
-    complement: bool
-    units: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class GPT2Matrices(GPT2Block):
-    """The matrices of one block, and where its gates are."""
-
-    gates: tuple[GateTerm, ...]
-
-
-@dataclass(frozen=True)
-class Trunk:
-    """Embeddings and blocks, before any head."""
-
-    layout: Layout
-    activation: str
-    wte: Array
-    wpe: Array
-    blocks: tuple[GPT2Matrices, ...]
-
-    @property
-    def d_ff(self) -> int:
-        return int(self.blocks[0].c_fc.shape[1])
-
-
-def trunk(layout: Layout, tokens: tuple[frozenset[str], ...], activation: str) -> Trunk:
+def trunk(layout: Layout, tokens: tuple[frozenset[str], ...], activation: str) -> Trunk[Layout]:
     """All weights but the read-out. `tokens` says which symbols hold at each ordinary token."""
-    d_ff = max([1, *(_units(layout, at) for at in range(len(layout.schedule.layers)))])
+    clips = [_clips(layout, at) for at in range(layout.blocks)]
+    d_ff = max([1, *(2 * len(block) for block in clips)])
+    table = np.zeros((len(tokens) + 2, layout.variables))
+    for key, values in token_columns(layout, tokens):
+        table[:, layout.place[key]] = values
+    gain = GAIN[activation]
     return Trunk(
         layout=layout,
-        activation=activation,
-        wte=_token_embedding(layout, tokens),
-        wpe=_position_embedding(layout),
-        blocks=tuple(_block(layout, at, d_ff, activation) for at in range(layout.blocks)),
+        tokens=table.astype(np.float32),
+        positions=_position_embedding(layout),
+        blocks=tuple(
+            _block(layout, at, clipped(layout, own, d_ff, gain, partial(_row, layout)))
+            for at, own in enumerate(clips)
+        ),
+        gain=gain,
     )
 
 
-def read_row(layout: Layout, weights: Mapping[Key, float]) -> NDArray[np.float64]:
-    """A linear form over pairs as a row over coordinates."""
-    row = np.zeros(layout.d_model)
-    for key, w in weights.items():
-        at = layout.pair[key]
-        row[2 * at] += w / 2
-        row[2 * at + 1] -= w / 2
-    return row
+def reading_pairs(rows: NDArray[Any]) -> Array:
+    """Rows over pairs as rows over coordinates."""
+    return written_to_pairs(rows / 2).astype(np.float32)
 
 
-# Embeddings
+def held_in_pairs(values: Array) -> Array:
+    """What pairs hold, or what is added to them, in coordinates; a pair that no row has is 0."""
+    minus = np.where(values.any(axis=0), -values, values)
+    return np.stack([values, minus], axis=-1).reshape(len(values), -1)
 
 
-def _token_embedding(layout: Layout, tokens: tuple[frozenset[str], ...]) -> Array:
-    """Rows of the ordinary tokens, then `<bos>` and `<eos>` (which is also padding)."""
-    table = np.zeros((len(tokens) + 2, layout.d_model))
+def written_to_pairs(columns: NDArray[Any]) -> Array:
+    """What is added to pairs, (rows, pairs), in coordinates."""
+    return np.stack([columns, 0.0 - columns], axis=-1).reshape(len(columns), -1)
 
-    def put(key: Key, values: NDArray[Any]) -> None:
-        at = layout.pair[key]
-        table[:, 2 * at] = values
-        table[:, 2 * at + 1] = -values
 
-    bos = np.zeros(len(tokens) + 2)
-    bos[len(tokens)] = 1.0
-    put(BOS_PAIR, bos)
-    put(ORDINARY, 1.0 - bos)
-    for at, signal in enumerate(layout.program.signals):
-        if isinstance(signal, TokenIn) and Register(at, False) in layout.pair:
-            holds = [bool(symbols.intersection(signal.symbols)) for symbols in tokens]
-            put(Register(at, False), np.where([*holds, False, False], 1.0, -1.0))
-    for layer in layout.schedule.layers:
-        for gate in layer.gates:
-            if gate.complement:  # true until a term takes it away
-                put(Register(gate.signal, False), 1.0 - 2.0 * bos)
-    return table.astype(np.float32)
+def in_coordinates(block: TrunkBlock) -> GPT2Block:
+    """The matrices of a block as GPT-2 stores them."""
+    rows = np.concatenate([block.query, block.key, block.value])
+    return GPT2Block(
+        c_attn=reading_pairs(rows).T,
+        c_attn_bias=block.constants.reshape(-1),
+        attn_proj=written_to_pairs(block.output.T),
+        c_fc=reading_pairs(block.gate).T,
+        c_fc_bias=block.gate_constants,
+        mlp_proj=written_to_pairs(block.down.T),
+    )
 
 
 def _position_embedding(layout: Layout) -> Array:
-    table = np.zeros((layout.context, layout.d_model))
+    table = np.zeros((layout.context, layout.variables))
     index = np.arange(layout.context)
 
     def put(at: int, values: Any) -> None:
-        table[:, 2 * at] = values
-        table[:, 2 * at + 1] = -np.asarray(values)
+        table[:, at] = values
 
     def put_bool(key: Key, values: NDArray[np.bool_]) -> None:
-        put(layout.pair[key], np.where(values, 1.0, -1.0))
+        put(layout.place[key], np.where(values, 1.0, -1.0))
 
-    put(layout.pair[ONE], 1.0)
+    put(layout.place[ONE], 1.0)
     for distance in {head.distance for block in layout.heads for head in block if head.distance}:
         before = np.maximum(index - distance, 0)
-        for b in range(layout.bits):
+        for b in range(layout.digits):
             put_bool(earlier_bit(b, distance), (before >> b & 1) == 1)
-    for b in range(layout.bits):
+    for b in range(layout.digits):
         put_bool(bit(b), (index >> b & 1) == 1)
     for at, signal in enumerate(layout.program.signals):
         key = Register(at, False)
-        match signal:
-            case FirstPosition():
-                put_bool(key, index == 1)
-            case PositionMod(modulus, remainder):
-                # In Python's integers, as below: moduli may be beyond int64.
-                holds = [i > 0 and i % modulus == remainder for i in range(layout.context)]
-                put_bool(key, np.array(holds))
-            case PositionIn(predicate):
-                put_bool(key, column(predicate, index, layout.context - 1))
-            case PositionAtLeast(coefficient, threshold):
-                holds = [i > 0 and coefficient * i >= threshold for i in range(layout.context)]
-                put_bool(key, np.array(holds))
+        holds = position_table(signal, layout.context)
+        if holds is not None:
+            put_bool(key, holds)
     inputs = {Register(at, False) for at, layer in layout.stored.items() if not layer}
-    embedded = {layout.pair[key] for key in inputs & layout.pair.keys()}
+    embedded = {layout.place[key] for key in inputs & layout.place.keys()}
     for layer in layout.schedule.layers:
         for gate in layer.gates:
-            at = layout.pair[Register(gate.signal, False)]
+            at = layout.place[Register(gate.signal, False)]
             if not gate.complement and at not in embedded:
                 put(at, -1.0)
     for block in layout.heads:
         for head in block:
             if head.kind != "Average":
                 for target in head.targets:
-                    put(layout.pair[target], -layout.amplitude)
+                    put(layout.place[target], -layout.amplitude)
     for at in layout.pads:
         put(at, 2.0)
     for at in layout.trims:
         put(at, layout.trim)
-    for at in range(layout.used, layout.d_model // 2):
+    for at in range(layout.used, layout.variables):
         put(at, 1.0)
     return table.astype(np.float32)
 
@@ -172,61 +144,56 @@ def _position_embedding(layout: Layout) -> Array:
 # Blocks
 
 
-def _block(layout: Layout, number: int, d_ff: int, activation: str) -> GPT2Matrices:
-    d = layout.d_model
-    c_attn, c_attn_bias = np.zeros((d, 3 * d)), np.zeros(3 * d)
-    attn_proj = np.zeros((d, d))
+def _block(layout: Layout, number: int, units: TrunkUnits) -> TrunkBlock:
+    d, variables = layout.d_model, layout.variables
+    shapes = (3, d, variables), (3, d), (variables, d)
+    rows, constants, output = (np.zeros(shape, np.float32) for shape in shapes)
     heads = layout.heads[number] if number < len(layout.heads) else ()
     for h, head in enumerate(heads):
+        start = h * layout.d_head
         query, key = KINDS[head.kind].learned(layout, head)
         values = values_of(layout.counts, head, one(layout, 1.0), TRUE)
         for part, forms in enumerate((query, key, values)):
-            for r, form in enumerate(forms):
-                column = part * d + h * layout.d_head + r
-                c_attn[:, column] = read_row(layout, form.weights)
-                c_attn_bias[column] = form.constant
-        for r, target in enumerate(head.targets):
-            at = layout.pair[target]
-            weight = layout.mean_amplitude if head.kind == "Average" else 2 * layout.amplitude
-            attn_proj[h * layout.d_head + r, 2 * at] = weight
-            attn_proj[h * layout.d_head + r, 2 * at + 1] = -weight
-    c_fc, c_fc_bias = np.zeros((d, d_ff)), np.zeros(d_ff)
-    mlp_proj = np.zeros((d_ff, d))
-    gates = []
-    unit = 0
-    gain = GAIN[activation]
+            for r, form in enumerate(forms, start):
+                rows[part, r] = row_over(layout, form.weights)
+                constants[part, r] = form.constant
+        weight = layout.mean_amplitude if head.kind == "Average" else 2 * layout.amplitude
+        for r, target in enumerate(head.targets, start):
+            output[layout.place[target], r] = weight
+    return TrunkBlock(
+        **vars(units),
+        query=rows[0],
+        key=rows[1],
+        value=rows[2],
+        constants=constants,
+        output=output,
+    )
+
+
+def _row(layout: Layout, form: PairForm) -> tuple[NDArray[np.float64], float]:
+    return row_over(layout, form.weights), form.constant
+
+
+def _clips(layout: Layout, number: int) -> list[Clip]:
+    """What a block stores, and what it takes off pairs that are used again."""
     layers = layout.schedule.layers
+    if number >= len(layers):
+        return []
     keys = keys_of_recalls(layout.program)
-
-    def clip(total: PairForm, key: Register, step: float) -> tuple[int, int]:
-        """Two units that add `step` to a pair where the sum is 1."""
-        nonlocal unit
-        at, row = layout.pair[key], gain * read_row(layout, total.weights)
-        for threshold, sign in ((LOW, 1.0), (HIGH, -1.0)):
-            c_fc[:, unit] = row
-            c_fc_bias[unit] = gain * (total.constant - threshold)
-            weight = sign * step / (gain * (HIGH - LOW))
-            mlp_proj[unit, 2 * at] = weight
-            mlp_proj[unit, 2 * at + 1] = -weight
-            unit += 1
-        return unit - 2, unit - 1
-
-    for gate in layers[number].gates if number < len(layers) else ():
-        step = -2.0 if gate.complement else 2.0
-        for term in gate.terms:
-            total = conjunction(layout, term, number + 1, gate.signal in keys)
-            units = clip(total, Register(gate.signal, False), step)
-            gates.append(GateTerm(gate.signal, term, gate.complement, units))
-    for cleared in layout.clears[number] if number < len(layers) else ():
+    clips = [
+        Clip(
+            Register(gate.signal, False),
+            conjunction(layout, term, number + 1, gate.signal in keys),
+            -2.0 if gate.complement else 2.0,
+            term,
+        )
+        for gate in layers[number].gates
+        for term in gate.terms
+    ]
+    for cleared in layout.clears[number]:
         step = -2 * layout.amplitude if cleared.raw else -2.0
-        clip(_small_sum(layout, [(cleared, True)]), cleared, step)
-    matrices = (c_attn, c_attn_bias, attn_proj, c_fc, c_fc_bias, mlp_proj)
-    return GPT2Matrices(*matrices, tuple(gates)).cast(np.float32)
-
-
-def _units(layout: Layout, number: int) -> int:
-    terms = sum(len(gate.terms) for gate in layout.schedule.layers[number].gates)
-    return 2 * (terms + len(layout.clears[number]))
+        clips.append(Clip(cleared, _small_sum(layout, [(cleared, True)]), step))
+    return clips
 
 
 def conjunction(layout: Layout, term: Term, layer: int, is_key: bool = False) -> PairForm:

@@ -17,23 +17,24 @@ rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.transformer.directions import Directions, HeadBasis, Units
+from softhat.transformer.directions import Directions, HeadBasis
 from softhat.transformer.lowering.disguise import (
     Array,
     Disguise,
     as_float32,
+    dense_units,
     orthonormal,
-    over_units,
     product,
     seeded,
     spare_units,
-    split_units,
 )
-from softhat.transformer.lowering.llama.weights import LlamaMatrices, LlamaTrunk
+from softhat.transformer.lowering.llama.layout import LlamaLayout
+from softhat.transformer.lowering.stock.trunk import Trunk, TrunkBlock
 
 QUIET = 2.0**-3
 """Norm of what fills a row of queries or keys: what it reads as 0 is rounded all the same."""
@@ -50,7 +51,7 @@ class DisguisedLlama(Disguise):
     """A trunk in a random basis: a coordinate is a variable, and heads stay where they are, with
     the keys and values that they share."""
 
-    trunk: LlamaTrunk
+    trunk: Trunk[LlamaLayout]
     values: tuple[tuple[Array, ...], ...]
     """Of each block and head of keys and values: row r is the direction of value r."""
 
@@ -71,36 +72,33 @@ class DisguisedLlama(Disguise):
         return self.values[layer][head // self.trunk.layout.shared]
 
 
-def disguise(trunk: LlamaTrunk, seed: int) -> DisguisedLlama:
+def disguise(trunk: Trunk[LlamaLayout], seed: int) -> DisguisedLlama:
     """A trunk, disguised; its layout still says what was where."""
     layout = trunk.layout
     basis = orthonormal(seeded(seed, 0), layout.d_model, layout.d_model)
-    hidden = spare_units(max(_sides(block) for block in trunk.blocks))
+    hidden = spare_units(max(block.sides for block in trunk.blocks))
     null = _null(seeded(seed, 3), trunk)
     blocks, values, heads, units = [], [], [], []
     for at, plain in enumerate(trunk.blocks):
         rng = seeded(seed, 1, at)
         block = _shortened(plain, null)
         turned, bases, claimed = _attention(rng, trunk, block, basis, null)
-        split, (gate, up, down) = _neurons(rng, block, hidden, basis)
-        blocks.append(replace(turned, gate=gate, up=up, down=down))
+        split, *parts = dense_units(rng, block, hidden, basis, IDLE)
+        gate, up, down = map(as_float32, parts)
+        blocks.append(replace(turned, gate=gate, up=up, down=as_float32(down.T)))
         values.append(bases)
         heads.append(claimed)
         units.append(split)
-    embedding = as_float32(product(trunk.embedding.astype(np.float64), basis))
-    disguised = replace(trunk, embedding=embedding, blocks=tuple(blocks))
+    embedding = as_float32(product(trunk.tokens.astype(np.float64), basis))
+    disguised = replace(trunk, tokens=embedding, blocks=tuple(blocks))
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
     return DisguisedLlama(basis, directions, disguised, tuple(values))
 
 
-def _sides(block: LlamaMatrices) -> int:
-    return int(np.count_nonzero(np.abs(block.down).sum(axis=0)))
-
-
-def _null(rng: np.random.Generator, trunk: LlamaTrunk) -> Array:
+def _null(rng: np.random.Generator, trunk: Trunk[LlamaLayout]) -> Array:
     """Orthonormal forms over coordinates that read 0 at every position: only coordinates that
     nothing writes, and that are the same for all tokens but `<bos>`."""
-    table = trunk.embedding.astype(np.float64)
+    table = trunk.tokens.astype(np.float64)
     bos = len(table) - 2
     fixed = (np.delete(table, bos, axis=0) == table[0]).all(axis=0)
     for block in trunk.blocks:
@@ -115,13 +113,14 @@ def _null(rng: np.random.Generator, trunk: LlamaTrunk) -> Array:
     return forms
 
 
-def _shortened(block: LlamaMatrices, null: Array) -> LlamaMatrices:
+def _shortened(block: TrunkBlock, null: Array) -> TrunkBlock:
     """The same block, whose queries, keys and hidden units read no null form."""
 
-    def short(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    def short(matrix: NDArray[Any]) -> NDArray[np.float32]:
         rows = matrix.astype(np.float64)
         return as_float32(rows - product(product(rows, null.T), null))
 
+    assert block.up is not None
     return replace(
         block,
         query=short(block.query),
@@ -139,8 +138,12 @@ def _rows(rng: np.random.Generator, count: int, forms: Array, norm: float) -> Ar
 
 
 def _attention(
-    rng: np.random.Generator, trunk: LlamaTrunk, block: LlamaMatrices, basis: Array, null: Array
-) -> tuple[LlamaMatrices, tuple[Array, ...], tuple[HeadBasis, ...]]:
+    rng: np.random.Generator,
+    trunk: Trunk[LlamaLayout],
+    block: TrunkBlock,
+    basis: Array,
+    null: Array,
+) -> tuple[TrunkBlock, tuple[Array, ...], tuple[HeadBasis, ...]]:
     layout = trunk.layout
     size, shared = layout.rotary.head_dim, layout.shared
     half = size // 2
@@ -199,25 +202,3 @@ def _attention(
         output=as_float32(output),
     )
     return disguised, tuple(bases), tuple(claimed)
-
-
-def _neurons(
-    rng: np.random.Generator, block: LlamaMatrices, hidden: int, basis: Array
-) -> tuple[Units, tuple[NDArray[np.float32], ...]]:
-    sides = _sides(block)
-    units = split_units(rng, sides, hidden)
-    d = len(basis)
-    gate, up = (
-        product(matrix[:sides].astype(np.float64), basis) for matrix in (block.gate, block.up)
-    )
-    down = product(block.down[:, :sides].T.astype(np.float64), basis)
-    idle = {
-        int(group): (
-            rng.standard_normal(d) * d**-0.5 / 2,
-            rng.standard_normal(d) * d**-0.5 / 2,
-            orthonormal(rng, d, 1)[0] * IDLE,
-        )
-        for group in np.unique(units.part[units.part < 0])
-    }
-    gate, up, down, factor = over_units(units, (gate, up, down), idle)
-    return units, (as_float32(gate), as_float32(factor[:, None] * up), as_float32(down.T))

@@ -12,21 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.io.errors import SofthatError
-from softhat.numbers.predicates import column
 from softhat.program.counting import extremes
 from softhat.program.draft import Draft
 from softhat.program.gates import And
 from softhat.program.heads import Average, Previous, Sign
-from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod
+from softhat.program.inputs import FirstPosition, PositionIn, PositionMod
 from softhat.program.literals import TRUE, Literal
 from softhat.program.signals import Program, Signal
 from softhat.program.strict import rewritten
+from softhat.transformer.lowering.stock.plan import Digits
 
 MOST_TERMS = 8192
 """Conjunctions of digits that one predicate may need."""
-
-Digits = tuple[tuple[int, bool], ...]
-"""A conjunction: which digits are 1 (or 0)."""
 
 
 def without_positions(program: Program) -> Program:
@@ -74,21 +71,6 @@ def within(program: Program, context: int) -> Program:
 
 def _named(draft: Draft, source: int) -> str:
     return draft.labels[source] if source >= 0 else "true"
-
-
-def position_table(signal: Signal, context: int) -> NDArray[np.bool_] | None:
-    """Where an input of the position alone holds: positions 0 (`<bos>`, never) to context - 1."""
-    index = range(context)
-    match signal:
-        case FirstPosition():
-            return np.array([i == 1 for i in index])
-        case PositionMod(modulus, remainder):
-            return np.array([i > 0 and i % modulus == remainder for i in index])
-        case PositionAtLeast(coefficient, threshold):
-            return np.array([i > 0 and coefficient * i >= threshold for i in index])
-        case PositionIn(predicate):
-            return np.asarray(column(predicate, np.arange(context), context - 1), dtype=bool)
-    return None
 
 
 def conjunctions(holds: NDArray[np.bool_], label: str) -> list[Digits]:

@@ -13,7 +13,7 @@ row of the keys and its own values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import log2
@@ -24,9 +24,7 @@ from softhat.program.schedule import schedule
 from softhat.program.signals import Program
 from softhat.program.strict import gathered, spelled_out
 from softhat.transformer.lowering.llama.inputs import (
-    Digits,
     conjunctions,
-    position_table,
     within,
     without_positions,
 )
@@ -63,18 +61,17 @@ class KeyGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlamaLayout(plan.StockLayout):
-    """The coordinate of every register and feature, and the heads of each block."""
+    """A variable is a coordinate; and the heads of each block."""
 
     rotary: Rotary
-    first: int
-    """The block of the schedule's first layer: those before find the digits of positions."""
-    tables: dict[int, list[Digits]]
-    """Signals that are predicates of the position, as conjunctions of digits."""
     groups: tuple[tuple[KeyGroup, ...], ...]
-    coordinate: dict[plan.Key, int]
     zeros: tuple[int, ...]
     d_model: int
     n_kv: int
+
+    @property
+    def variables(self) -> int:
+        return self.d_model
 
     @property
     def context(self) -> int:
@@ -85,9 +82,27 @@ class LlamaLayout(plan.StockLayout):
         return max(1, len(self.groups))
 
     @property
+    def head_size(self) -> int:
+        return self.rotary.head_dim
+
+    @property
     def shared(self) -> int:
-        """Query heads a head of keys and values serves."""
         return self.n_head // self.n_kv
+
+    def groups_of(self, number: int) -> tuple[KeyGroup, ...]:
+        """The groups of a block."""
+        return self.groups[number] if number < len(self.groups) else ()
+
+    def placed(self) -> Iterator[plan.PlacedHead]:
+        for layer in range(self.blocks):
+            for at, group in enumerate(self.groups_of(layer)):
+                for number, head in enumerate(group.heads, at * self.shared):
+                    places = [group.values.index(form) for form in values_of(self.counts, head)]
+                    yield plan.PlacedHead(layer, number, head, places)
+
+    def fillers(self) -> dict[int, plan.Filler]:
+        fillers = dict.fromkeys(self.zeros, plan.Filler("empty", 0.0))
+        return fillers | dict.fromkeys(self.pads, plan.Filler("pad: keeps the norm", 2.0))
 
 
 def lay_out(
@@ -106,9 +121,9 @@ def lay_out(
         layers = rested(program, layers)
     stored = stored_layers(program, layers)
     counts = plan.counts_of(program, rotary.context)
-    tables: dict[int, list[Digits]] = {}
+    tables: dict[int, list[plan.Digits]] = {}
     for at, signal in enumerate(program.signals):
-        holds = position_table(signal, rotary.context)
+        holds = plan.position_table(signal, rotary.context)
         if holds is not None and at in stored:
             tables[at] = conjunctions(holds, program.labels[at])
     blocks: list[list[plan.StockHeadPlan]] = [
@@ -152,12 +167,13 @@ def lay_out(
         program=program,
         schedule=layers,
         rotary=rotary,
+        digits=rotary.digits,
         first=len(finding),
         tables=tables,
         groups=grouped,
         stored=stored,
         counts=counts,
-        coordinate={key: at for at, key in enumerate([*keys, *means])} | {PAD: start + zeros},
+        place={key: at for at, key in enumerate([*keys, *means])} | {PAD: start + zeros},
         pads=tuple(range(start + zeros, start + zeros + pads)),
         zeros=tuple(range(start, start + zeros)),
         mean_amplitude=(
@@ -165,21 +181,12 @@ def lay_out(
                 [{h.kind for h in block} for block in blocks], used, counts, steady, rotary.context
             )
             if rotary.dense
-            else _mean_amplitude(len(means), d_model)
+            else plan.mean_amplitude(LARGEST_MEAN, len(means), d_model)
         ),
         d_model=d_model,
         n_head=n_head,
         n_kv=n_kv,
     )
-
-
-def _mean_amplitude(means: int, d_model: int) -> float:
-    """Large, for formats with little range, but their squares must not change the mean square by
-    more than 2^-19, which float32's other errors exceed."""
-    amplitude = LARGEST_MEAN
-    while means * amplitude**2 > d_model * 2.0**-19:
-        amplitude /= 2
-    return amplitude
 
 
 def _dense_mean_amplitude(

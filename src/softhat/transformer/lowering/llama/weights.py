@@ -11,107 +11,82 @@ z the sum of the literals less their number, plus 1: silu differs from relu by a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softhat.program.inputs import TokenIn
 from softhat.program.literals import Literal
 from softhat.program.registers import Register, read
-from softhat.program.schedule import Term
 from softhat.transformer.decoders import LlamaBlock
-from softhat.transformer.lowering.gpt2.weights import GateTerm
-from softhat.transformer.lowering.llama.inputs import Digits
 from softhat.transformer.lowering.llama.layout import PAD, KeyGroup, LlamaLayout
-from softhat.transformer.lowering.stock.forms import PairForm, bit_of, values_of
+from softhat.transformer.lowering.stock.forms import ALWAYS, PairForm, bit_of, values_of
 from softhat.transformer.lowering.stock.heads import KINDS
 from softhat.transformer.lowering.stock.heads.kind import Rows
 from softhat.transformer.lowering.stock.heads.scales import content_scale
-from softhat.transformer.lowering.stock.plan import BOS_PAIR, ONE, ORDINARY, bit
+from softhat.transformer.lowering.stock.plan import ONE, ORDINARY, Digits, bit
+from softhat.transformer.lowering.stock.trunk import (
+    Clip,
+    Trunk,
+    TrunkBlock,
+    TrunkUnits,
+    clipped,
+    row_over,
+    token_columns,
+)
 
 Array = NDArray[np.float32]
 GAIN = 128.0
 """G: where z is 0 or 1 the units see ±32 at least, and silu's tail there is below 2^-41."""
-LOW, HIGH = 1 / 4, 3 / 4
 SHORT = 8
 """Digits of a constant in bfloat16: what does not fit goes to a pad."""
 
 
-@dataclass(frozen=True)
-class LlamaMatrices(LlamaBlock):
-    """The matrices of one block, and where its gates are."""
-
-    gates: tuple[GateTerm, ...]
-    """The terms of the program's gates; predicates of the position are in `tables`."""
-    tables: tuple[tuple[int, tuple[int, ...]], ...]
-    """(signal, its units) for predicates of the position."""
-
-
-@dataclass(frozen=True)
-class LlamaTrunk:
-    """Embedding and blocks, before any head."""
-
-    layout: LlamaLayout
-    embedding: Array
-    blocks: tuple[LlamaMatrices, ...]
-
-    @property
-    def d_ff(self) -> int:
-        return len(self.blocks[0].gate)
-
-
-def trunk(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> LlamaTrunk:
+def trunk(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> Trunk[LlamaLayout]:
     """All weights but the read-out. `tokens` says which symbols hold at each ordinary token."""
-    d_ff = max([1, *(2 * len(_clips(layout, at)) for at in range(layout.blocks))])
-    return LlamaTrunk(
+    clips = [_clips(layout, at) for at in range(layout.blocks)]
+    d_ff, one = max([1, *(2 * len(block) for block in clips)]), row_of(layout, ALWAYS)
+    table = np.ones((len(tokens) + 2, layout.d_model))
+    for key, at in layout.place.items():
+        if key != ONE:
+            table[:, at] = -1.0 if isinstance(key, Register) or key.startswith("bit ") else 0.0
+    for key, values in token_columns(layout, tokens):
+        table[:, layout.place[key]] = values
+    table[:, list(layout.zeros)] = 0.0
+    table[:, list(layout.pads)] = 2.0
+    return Trunk(
         layout=layout,
-        embedding=_embedding(layout, tokens),
-        blocks=tuple(_block(layout, at, d_ff) for at in range(layout.blocks)),
+        tokens=table.astype(np.float32),
+        positions=None,
+        blocks=tuple(
+            _block(layout, at, clipped(layout, own, d_ff, GAIN, partial(_short, layout), one))
+            for at, own in enumerate(clips)
+        ),
+        gain=GAIN,
     )
 
 
+def in_coordinates(block: TrunkBlock) -> LlamaBlock:
+    """The matrices of a block as Llama stores them."""
+    return LlamaBlock(**{part: getattr(block, part) for part in LlamaBlock.names()})
+
+
 def row_of(layout: LlamaLayout, form: PairForm) -> NDArray[np.float64]:
-    """A linear form as a row over coordinates."""
-    row = np.zeros(layout.d_model)
-    for key, w in form.weights.items():
-        row[layout.coordinate[key]] += w
-    row[layout.coordinate[ONE]] += form.constant
+    """A linear form as a row over coordinates, of which one is always 1."""
+    row = row_over(layout, form.weights)
+    row[layout.place[ONE]] += form.constant
     return row
-
-
-def _embedding(layout: LlamaLayout, tokens: tuple[frozenset[str], ...]) -> Array:
-    """Rows of the ordinary tokens, then `<bos>` and `<eos>` (which is also padding)."""
-    table = np.ones((len(tokens) + 2, layout.d_model))
-    bos = np.zeros(len(tokens) + 2)
-    bos[len(tokens)] = 1.0
-    for key, at in layout.coordinate.items():
-        if key != ONE:
-            table[:, at] = -1.0 if isinstance(key, Register) or key.startswith("bit ") else 0.0
-    table[:, layout.coordinate[BOS_PAIR]] = bos
-    table[:, layout.coordinate[ORDINARY]] = 1.0 - bos
-    for at, signal in enumerate(layout.program.signals):
-        if isinstance(signal, TokenIn) and Register(at, False) in layout.coordinate:
-            holds = [bool(symbols.intersection(signal.symbols)) for symbols in tokens]
-            column = np.where([*holds, False, False], 1.0, -1.0)
-            table[:, layout.coordinate[Register(at, False)]] = column
-    for layer in layout.schedule.layers:
-        for gate in layer.gates:
-            if gate.complement:  # true until a term takes it away
-                table[:, layout.coordinate[Register(gate.signal, False)]] = 1.0 - 2.0 * bos
-    table[:, list(layout.zeros)] = 0.0
-    table[:, list(layout.pads)] = 2.0
-    return table.astype(np.float32)
 
 
 # Blocks
 
 
-def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
+def _block(layout: LlamaLayout, number: int, units: TrunkUnits) -> TrunkBlock:
     d, size = layout.d_model, layout.rotary.head_dim
-    query, output = np.zeros((layout.n_head * size, d)), np.zeros((d, layout.n_head * size))
-    key, value = np.zeros((layout.n_kv * size, d)), np.zeros((layout.n_kv * size, d))
-    for at, group in enumerate(groups_of(layout, number)):
+    asking, seen = layout.n_head * size, layout.n_kv * size
+    shapes = (asking, d), (seen, d), (seen, d), (d, asking)
+    query, key, value, output = (np.zeros(shape, np.float32) for shape in shapes)
+    for at, group in enumerate(layout.groups_of(number)):
         _put(layout, key, at * size, _keys(layout, group))
         for r, form in enumerate(group.values):
             value[at * size + r] = row_of(layout, form)
@@ -121,26 +96,16 @@ def _block(layout: LlamaLayout, number: int, d_ff: int) -> LlamaMatrices:
             forms = values_of(layout.counts, head)
             amplitude = layout.mean_amplitude if head.kind == "Average" else 2.0
             for target, form in zip(head.targets, forms, strict=True):
-                row = layout.coordinate[target]
+                row = layout.place[target]
                 output[row, start + group.values.index(form)] = amplitude
-    gate, up, down = np.zeros((d_ff, d)), np.zeros((d_ff, d)), np.zeros((d, d_ff))
-    gates: list[GateTerm] = []
-    tables: dict[int, tuple[int, ...]] = {}
-    for at, (signal, literals, step, term) in enumerate(_clips(layout, number)):
-        units = (2 * at, 2 * at + 1)
-        for unit, threshold, sign in zip(units, (LOW, HIGH), (1.0, -1.0), strict=True):
-            moved = PairForm(literals.weights, literals.constant - threshold)
-            gate[unit] = _short(layout, GAIN * row_of(layout, moved))
-            up[unit, layout.coordinate[ONE]] = 1.0
-            down[layout.coordinate[Register(signal, False)], unit] = (
-                sign * step / (GAIN * (HIGH - LOW))
-            )
-        if term is None:
-            tables[signal] = (*tables.get(signal, ()), *units)
-        else:
-            gates.append(GateTerm(signal, term, step < 0, units))
-    matrices = (query, key, value, output, gate, up, down)
-    return LlamaMatrices(*matrices, tuple(gates), tuple(tables.items())).cast(np.float32)
+    return TrunkBlock(
+        **vars(units),
+        query=query,
+        key=key,
+        value=value,
+        constants=np.zeros((3, 0), np.float32),  # none beside the coordinate that is always 1
+        output=output,
+    )
 
 
 def _keys(layout: LlamaLayout, group: KeyGroup) -> Rows:
@@ -153,35 +118,34 @@ def _keys(layout: LlamaLayout, group: KeyGroup) -> Rows:
     return rows
 
 
-def _put(layout: LlamaLayout, matrix: NDArray[np.float64], start: int, rows: Rows) -> None:
+def _put(layout: LlamaLayout, matrix: Array, start: int, rows: Rows) -> None:
     """Rows of rotary pairs: coordinate p of a head turns with coordinate p + head_dim/2."""
     for (pair, side), form in rows.items():
         matrix[start + pair + side * layout.rotary.head_dim // 2] = row_of(layout, form)
 
 
-def _clips(layout: LlamaLayout, number: int) -> list[tuple[int, PairForm, float, Term | None]]:
-    """(signal, sum of literals, step, term) of each clip of a block; no term for digits, which are
-    all known in the last block that finds some."""
+def _clips(layout: LlamaLayout, number: int) -> list[Clip]:
+    """What a block stores. Digits are all known in the last block that finds some: there predicates
+    of the position are."""
     if number < layout.first - 1:
         return []
     if number < layout.first:
         return [
-            (signal, conjunction(_digits(digits)), 2.0, None)
+            Clip(Register(signal, False), conjunction(_digits(digits)), 2.0, is_table=True)
             for signal, table in layout.tables.items()
             for digits in table
         ]
     layers = layout.schedule.layers
     layer = number - layout.first
-    clips: list[tuple[int, PairForm, float, Term | None]] = []
+    clips = []
     for gate in layers[layer].gates if layer < len(layers) else ():
         for term in gate.terms:
             literals = [
                 bit_of(literal, read(layout.stored, literal.signal, layer + 1).raw)
                 for literal in term
             ]
-            clips.append(
-                (gate.signal, conjunction(literals), -2.0 if gate.complement else 2.0, term)
-            )
+            step = -2.0 if gate.complement else 2.0
+            clips.append(Clip(Register(gate.signal, False), conjunction(literals), step, term))
     return clips
 
 
@@ -212,16 +176,13 @@ def conjunction(literals: Iterable[PairForm]) -> PairForm:
     return total
 
 
-def _short(layout: LlamaLayout, row: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The constant's lower digits go through a pad, which is 2: bfloat16 has few."""
-    at = layout.coordinate[ONE]
+def _short(layout: LlamaLayout, form: PairForm) -> tuple[NDArray[np.float64], float]:
+    """A form as a row, without a constant beside: its lower digits go through a pad, which is 2:
+    bfloat16 has few."""
+    row = row_of(layout, form)
+    at = layout.place[ONE]
     mantissa, exponent = np.frexp(row[at])
     head = np.ldexp(np.round(np.ldexp(mantissa, SHORT)), exponent - SHORT)
-    row[layout.coordinate[PAD]] += (row[at] - head) / 2
+    row[layout.place[PAD]] += (row[at] - head) / 2
     row[at] = head
-    return row
-
-
-def groups_of(layout: LlamaLayout, number: int) -> tuple[KeyGroup, ...]:
-    """The groups of a block."""
-    return layout.groups[number] if number < len(layout.groups) else ()
+    return row, 0.0

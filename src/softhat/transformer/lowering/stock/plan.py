@@ -6,12 +6,17 @@ have names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Self
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from softhat.numbers.predicates import column
 from softhat.program.heads import Average, Sign
-from softhat.program.inputs import PositionAtLeast
+from softhat.program.inputs import FirstPosition, PositionAtLeast, PositionIn, PositionMod
 from softhat.program.literals import Literal
 from softhat.program.registers import Register
 from softhat.program.schedule import HeadGroup, Schedule
@@ -20,6 +25,8 @@ from softhat.transformer.lowering.stock.constants import within_reach
 
 ONE, BOS_PAIR, ORDINARY = "1", "<bos>", "ordinary"
 Key = str | Register
+Digits = tuple[tuple[int, bool], ...]
+"""A conjunction: which digits of a position are 1 (or 0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,7 @@ class PlannedCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StockLayout:
+class StockLayout(ABC):
     """What the layouts of all architectures say: the program, its layers, where bits are stored,
     what is counted, and the sizes."""
 
@@ -48,10 +55,69 @@ class StockLayout:
     mean_amplitude: float
     """Means of counts, which lie in [-1, 1], are multiplied by this power of two."""
     n_head: int
+    place: dict[Key, int]
+    """The variable of every register and feature."""
+    digits: int
+    """Of positions, in binary."""
+    amplitude: float = 1.0
+    """A: what a head has written is ±A."""
+    first: int = 0
+    """The block of the schedule's first layer: those before find the digits of positions."""
+    tables: dict[int, list[Digits]] = field(default_factory=dict)
+    """Signals that are predicates of the position, as conjunctions of digits."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> int:
+        """How many there are: pairs of coordinates of a GPT-2, coordinates of a Llama."""
+
+    @property
+    @abstractmethod
+    def head_size(self) -> int:
+        """Rows of a head."""
+
+    @property
+    @abstractmethod
+    def blocks(self) -> int:
+        """There is at least one, even where there is nothing to compute."""
+
+    @property
+    def width(self) -> int:
+        """Coordinates of a variable: the second has the other sign."""
+        return 1
+
+    @property
+    def shared(self) -> int:
+        """Query heads that a head of keys and values serves."""
+        return 1
+
+    @abstractmethod
+    def placed(self) -> Iterator[PlacedHead]:
+        """The heads of all blocks."""
+
+    @abstractmethod
+    def fillers(self) -> dict[int, Filler]:
+        """What variables hold that are no constant 1, and have no place in the program."""
 
     def speaking(self, program: Program) -> Self:
         """The same layout of a program whose signals have other names."""
         return replace(self, program=program)
+
+
+class PlacedHead(NamedTuple):
+    """A head of a block, and the value coordinates of its targets."""
+
+    layer: int
+    number: int
+    plan: StockHeadPlan
+    places: list[int]
+
+
+class Filler(NamedTuple):
+    """A constant of this size that holds nothing of the program."""
+
+    text: str
+    size: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +178,22 @@ def with_position_inputs(program: Program) -> Program:
     )
 
 
+def position_table(signal: Signal, context: int) -> NDArray[np.bool_] | None:
+    """Where an input of the position alone holds: positions 0 (`<bos>`, never) to context - 1. In
+    Python's integers, since moduli may be beyond int64."""
+    index = range(context)
+    match signal:
+        case FirstPosition():
+            return np.array([i == 1 for i in index])
+        case PositionMod(modulus, remainder):
+            return np.array([i > 0 and i % modulus == remainder for i in index])
+        case PositionAtLeast(coefficient, threshold):
+            return np.array([i > 0 and coefficient * i >= threshold for i in index])
+        case PositionIn(predicate):
+            return np.asarray(column(predicate, np.arange(context), context - 1), dtype=bool)
+    return None
+
+
 def heads_of(
     program: Program, group: HeadGroup, counts: dict[int, PlannedCount], d_head: int
 ) -> Iterable[StockHeadPlan]:
@@ -146,3 +228,13 @@ def counts_of(program: Program, context: int) -> dict[int, PlannedCount]:
             scale *= 2
         counts[at] = PlannedCount(signal.past, terms, threshold, scale, max(high, -low))
     return counts
+
+
+def mean_amplitude(largest: float, means: float, norm: float) -> float:
+    """Of means whose squares at amplitude 1 add up to `means`: large, so that rounding does not
+    drown a small mean, but their squares must not change that of the norm by more than 2^-19, which
+    float32's other errors exceed."""
+    amplitude = largest
+    while means * amplitude**2 > norm * 2.0**-19:
+        amplitude /= 2
+    return amplitude

@@ -35,13 +35,13 @@ def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     contexts: bfloat16, where eager attention stores scores in it, holds 2^8 multiples of C on
     either side. (A dense layout is for float32 alone, and keeps its scores small.)"""
     assert head.bad is not None
-    penalty = 1.25 * 2.0**layout.bits * SHARPNESS
+    penalty = 1.25 * 2.0**layout.digits * SHARPNESS
     pairs: list[tuple[float, PairForm]] = [
-        (SHARPNESS * 2.0 ** (b - 1), PairForm({bit(b): 1.0})) for b in range(layout.bits)
+        (SHARPNESS * 2.0 ** (b - 1), PairForm({bit(b): 1.0})) for b in range(layout.digits)
     ]
     pairs[0] = (SHARPNESS / 2, pairs[0][1].plus(one(layout, -1.0)))  # Σ is now j - 2^(B-1)
-    if layout.bits > MIDDLE_BITS + 1 and not layout.dense:
-        beyond = 2.0 ** (layout.bits - 1) - 2.0**MIDDLE_BITS
+    if layout.digits > MIDDLE_BITS + 1 and not layout.dense:
+        beyond = 2.0 ** (layout.digits - 1) - 2.0**MIDDLE_BITS
         pairs.append((SHARPNESS * beyond, one(layout, 1.0)))
     pairs.append((-penalty, bit_of(head.bad, one=one(layout, 1.0))))
     scale = key_scale(penalty)

@@ -29,7 +29,7 @@ def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     q(1 - k) and (1 - q)k, which are 0 where it is the same: so what is large never cancels. There
     are no biases: LayerNorm's error of scale is one factor of a whole score, which is small at the
     keys that may win."""
-    span = SHARPNESS * 2.0**layout.bits
+    span = SHARPNESS * 2.0**layout.digits
     clear = max(span / 8, 2 * SHARPNESS)
     penalty = span + 2 * clear
     pairs: list[tuple[PairForm, PairForm]] = []
@@ -39,7 +39,7 @@ def learned(layout: Layout, head: StockHeadPlan) -> Learned:
         asked = query.times(weight / scale * sqrt(layout.d_head))
         pairs.append((asked, key.times(scale)))
 
-    for b in range(layout.bits):
+    for b in range(layout.digits):
         add(SHARPNESS * 2.0 ** (b - 1), PairForm({bit(b): 1.0}), ALWAYS)
     for query, key in zip(head.queries, head.keys, strict=True):
         add(-penalty, held(~key), held(query))

@@ -30,8 +30,8 @@ def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     in every format."""
     query_scale = sqrt(layout.d_head) * SHARPNESS / 2
     return (
-        [PairForm({earlier_bit(b, head.distance): query_scale}) for b in range(layout.bits)],
-        [PairForm({bit(b): 1.0}) for b in range(layout.bits)],
+        [PairForm({earlier_bit(b, head.distance): query_scale}) for b in range(layout.digits)],
+        [PairForm({bit(b): 1.0}) for b in range(layout.digits)],
     )
 
 

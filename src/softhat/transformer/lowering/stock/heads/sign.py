@@ -20,7 +20,7 @@ def learned(layout: Layout, head: StockHeadPlan) -> Learned:
     all but e^-512 of the weight if x_i > 0, and at most n·e^-512 if x_i < 0: the mean x_i =
     (Σcounts - c + 1/2)/(V(i+1)) has |x_i| >= 1/(2V·2^B), and S = 2V·2^B·512."""
     signal = head.signals[0]
-    least = 2.0 * layout.counts[signal].scale * (1 << layout.bits)
+    least = 2.0 * layout.counts[signal].scale * (1 << layout.digits)
     total = DECISION * least * sqrt(layout.d_head)
     scale = key_scale(total / layout.mean_amplitude)
     return (
