@@ -7,7 +7,7 @@ the seconds a user waits, the start of the processes included. Second, the scali
 length <= 17 on one process and on two that are running already. Processes have one thread each.
 Third, sharing: all words over {a, b, c} on one process in processor seconds, against the same words
 run and checked one by one, in turns; what is found is the same. With `--before`, only the same
-words at an earlier commit, in turns.
+words and those of the adversary here and at an earlier commit, in turns.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import softhat
 from softhat.io.work import processes
 from softhat.logic.fragments import describe
 from softhat.models.bench.tables import BenchTable, markdown
+from softhat.models.verification import items
 from softhat.models.verification.blocks import Blocks
 from softhat.runtime import prefixes
 
@@ -84,18 +85,19 @@ def against_word_by_word(formula: str, length: int, rounds: int) -> dict[str, An
     """Words a second of processor time, shared and word by word, the best of some rounds."""
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.max_length
-    free, fewest = Blocks.free, prefixes.FEWEST
+    free, fewest, together = Blocks.free, prefixes.FEWEST, items.TOGETHER_AT_MOST
     best = {"shared": float("inf"), "word by word": float("inf")}
     results = {}
     for _ in range(rounds):
         for how in best:
             if how == "word by word":
                 Blocks.free = lambda *_: 0  # type: ignore[method-assign]
-                prefixes.FEWEST = 1 << 62
+                prefixes.FEWEST, items.TOGETHER_AT_MOST = 1 << 62, 0
             began = time.process_time()
             results[how] = softhat.verify(model, exhaustive=length, random=0, adversarial=0)
             best[how] = min(best[how], time.process_time() - began)
-            Blocks.free, prefixes.FEWEST = free, fewest  # type: ignore[method-assign]
+            Blocks.free = free  # type: ignore[method-assign]
+            prefixes.FEWEST, items.TOGETHER_AT_MOST = fewest, together
     shared, words = results["shared"], results["word by word"]
     assert shared.ok and words.ok
     assert (shared.words, shared.margins) == (words.words, words.margins)
@@ -150,26 +152,32 @@ def sharing(quick: bool) -> BenchTable:
     )
 
 
+HOSTILE = ("a S b", "#(a) >= #(b)", "O a & F b", "a S (b & F c)", "F (a & X (b U (a & Y b)))")
+"""Formulas of which the adversary's words are timed."""
 TIMED = """
 import json, sys, time, softhat
 best = {}
-for formula, length in json.loads(sys.argv[1]):
+for formula, kind, length in json.loads(sys.argv[1]):
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.max_length
+    asked = {"exhaustive": 0, "random": 0, "adversarial": 0, "max_length": length}
+    asked[kind] = length if kind == "exhaustive" else 100
     spent = []
     for _ in range(3):
         began = time.process_time()
-        result = softhat.verify(model, exhaustive=length, random=0, adversarial=0)
+        result = softhat.verify(model, **asked)
         spent.append(time.process_time() - began)
         assert result.ok
-    best[f"{formula} {length}"] = result.words / min(spent)
+    best[f"{formula} {kind} {length}"] = result.words / min(spent)
 print(json.dumps(best))
 """
 
 
-def against_commit(commit: str, quick: bool) -> BenchTable:
+def against_commit(commit: str, quick: bool) -> list[BenchTable]:
     """Words a second here and at an earlier commit, each in processes of its own, in turns."""
-    jobs = [(f, n) for n in ((9,) if quick else (9, 11)) for f in (*ONE_WAY, *TWO_WAY)]
+    exhaustive, longest = ((9,), (30, 100)) if quick else ((9, 11), (30, 100, 1000))
+    jobs = [(f, "exhaustive", n) for n in exhaustive for f in (*ONE_WAY, *TWO_WAY)]
+    jobs += [(f, "adversarial", n) for n in longest for f in HOSTILE]
     root = Path(__file__).resolve().parent.parent
     git = ["git", "-C", str(root), "worktree"]
     with tempfile.TemporaryDirectory() as folder:
@@ -188,17 +196,27 @@ def against_commit(commit: str, quick: bool) -> BenchTable:
                         best[name] = max(best.get(name, 0.0), rate)
         finally:
             subprocess.run([*git, "remove", "--force", str(earlier)], check=True)
-    rows = []
-    for formula, length in jobs:
-        then, now = (best[f"{formula} {length}"] for best in rates.values())
-        rows.append((formula, length, round(then), round(now), round(now / then, 1)))
-    return BenchTable(
-        "Exhaustive verification, against an earlier commit",
-        ("formula", "length", f"words/s, {commit}", "words/s, now", "times as many"),
-        tuple(rows),
-        "All words over three symbols to a length, one process, processor seconds, leaks and truth "
-        "included.",
-    )
+    rows: dict[str, list[tuple[Any, ...]]] = {"exhaustive": [], "adversarial": []}
+    for formula, kind, length in jobs:
+        then, now = (best[f"{formula} {kind} {length}"] for best in rates.values())
+        rows[kind].append((formula, length, round(then), round(now), round(now / then, 1)))
+    speeds = (f"words/s, {commit}", "words/s, now", "times as many")
+    return [
+        BenchTable(
+            "Exhaustive verification, against an earlier commit",
+            ("formula", "length", *speeds),
+            tuple(rows["exhaustive"]),
+            "All words over three symbols to a length, one process, processor seconds, leaks and "
+            "truth included.",
+        ),
+        BenchTable(
+            "Hostile words, against an earlier commit",
+            ("formula", "longest", *speeds),
+            tuple(rows["adversarial"]),
+            "100 hostile words over three symbols and the words of their searches, one process, "
+            "processor seconds, leaks and truth included.",
+        ),
+    ]
 
 
 def main() -> None:
@@ -206,23 +224,24 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the numbers here")
     parser.add_argument("--only", choices=("sharing",), help="this alone")
     parser.add_argument("--before", metavar="COMMIT", help="only against this commit")
-    parser.add_argument("--keep", action="store_true", help="put the last table on the page")
+    parser.add_argument("--keep", action="store_true", help="put the last tables on the page")
     parser.add_argument("--quick", action="store_true", help="shorter words")
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     alone = options.only or options.before
     numbers: dict[str, Any] = {} if alone else times_and_scaling(options.quick)
     if options.before:
-        table = against_commit(options.before, options.quick)
+        tables = against_commit(options.before, options.quick)
     else:
-        table = sharing(options.quick)
-    print(markdown(table))
+        tables = [sharing(options.quick)]
+    for table in tables:
+        print(markdown(table))
+        numbers[table.title] = asdict(table)
     if options.keep:
         import report
 
-        report.keep([table])
+        report.keep(tables)
     if options.json:
-        numbers[table.title] = asdict(table)
         options.json.write_text(json.dumps(numbers, indent=1) + "\n")
 
 

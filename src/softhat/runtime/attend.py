@@ -4,7 +4,8 @@ Queries, keys and values are (coordinates, rows, words). Many short words are co
 one query position at a time for all words (several if the words are not so many), with the words
 contiguous in memory, so that every step is one long vector operation. Few long words are computed
 *within*: blocks of query rows by matrix multiplication. A word of which a head sees what it sees of
-the first one reads the same: the words of a search differ in a letter or two. No words × rows × rows array is ever kept. The steps are the same:
+the first one reads the same: the words of a search differ in a letter or two. No words × rows ×
+rows array is ever kept. The steps are the same:
 
     s = round(β·q·k), w = round(exp(s - max s)), o = Σ w·v / Σ w
 

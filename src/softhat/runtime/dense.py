@@ -36,6 +36,8 @@ Array = NDArray[Any]
 
 PIECE = 1 << 18
 """Hidden units × positions computed at a time."""
+SMALL = 64
+"""Position features are kept for so many lengths, as long as words are no longer."""
 OVERFLOW = np.errstate(over="ignore", invalid="ignore")
 """Weights that nobody certified may overflow a format: then logits are NaN, and nothing is true."""
 
@@ -170,7 +172,7 @@ class Ready:
         self.layers = [ready[id(layer)] for layer in transformer.layers]
         self.readout = SparseProduct(transformer.readout, form)
         self.readout_bias = form.load(transformer.readout_bias)[:, None]
-        self._features: tuple[int, Array] = -1, np.zeros((0, 0))
+        self._features: dict[int, Array] = {}
 
     def embed(self, tokens: Array) -> Array:
         """(words, n) symbol codes or (words, n, propositions) bits to the first residual."""
@@ -191,13 +193,15 @@ class Ready:
 
     def features(self, n: int) -> Array:
         """(features, rows): the position features of words of length n."""
-        length, table = self._features
-        if length != n:
+        table = self._features.get(n)
+        if table is None:
             t = self.transformer
             places = scale(t.attention, n)
             rows = floats(t.positions, n, bos=t.has_bos, eos=t.has_eos, scale=places)
             table = self.form.load(rows.T)
-            self._features = n, table  # both at once: other threads may be reading
+            if n > SMALL or len(self._features) > SMALL:
+                self._features = {}
+            self._features[n] = table
         return table
 
     def symbols(self, letters: Array) -> Array:
