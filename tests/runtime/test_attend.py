@@ -116,11 +116,11 @@ def test_a_word_alone_is_read_as_among_others(mask: Mask, words: int) -> None:
         assert np.array_equal(read, together[:, -1, some])
 
 
-def drawn(rng: Any, size: int, rows: int, words: int, dtype: str) -> list[Any]:
+def drawn(rng: Any, size: int, rows: int, words: int, dtype: str) -> tuple[Any, Any, Any]:
     """Queries, keys and values, all of a format."""
     form = format_of(dtype)
-    shapes = [(size, rows, words), (size, rows, words), (2, rows, words)]
-    return [form.load(2 * rng.normal(size=shape)) for shape in shapes]
+    q, k = (form.load(2 * rng.normal(size=(size, rows, words))) for _ in range(2))
+    return q, k, form.load(2 * rng.normal(size=(2, rows, words)))
 
 
 @pytest.mark.parametrize("dtype", FORMATS)
@@ -175,14 +175,12 @@ def test_words_of_their_own_lengths(mask: Mask, dtype: str, size: int) -> None:
     counts, rows = (5, 9, 1, 6), (8, 5, 2, 1)
     betas = [float(beta) for beta in rng.uniform(0.5, 3, 4)]
     parts = [drawn(rng, size, r, count, dtype) for r, count in zip(rows, counts, strict=True)]
-    whole = [np.full((len(x), rows[0], sum(counts)), np.nan, x.dtype) for x in parts[0]]
+    q, k, v = whole = [np.full((len(x), rows[0], sum(counts)), np.nan, x.dtype) for x in parts[0]]
     starts = np.cumsum((0, *counts))
     for part, start, stop, r in zip(parts, starts, starts[1:], rows, strict=False):
         for x, own in zip(whole, part, strict=True):
             x[:, :r, start:stop] = own
-    read = attention.of_lengths(
-        *whole, mask, np.repeat(betas, counts), np.repeat(rows, counts)
-    )  # fmt: skip
+    read = attention.of_lengths(q, k, v, mask, np.repeat(betas, counts), np.repeat(rows, counts))
     for part, start, stop, r, beta in zip(parts, starts, starts[1:], rows, betas, strict=False):
         if size:
             expected = attention._across(*part, mask, beta)
