@@ -85,10 +85,10 @@ def command(
     if coq:
         check_file_name(out)
         _check_theorem(out)
-        if (runs := _machine(model, exported)) is not None:
+        if (machine := _machine(model, exported)) is not None:
             raise SofthatError(
                 "Coq has checked once for all that the formulas of this machine write its run "
-                f"({runs.step_theorem}); a file of --coq is about weights that softhat.compile "
+                f"({machine.step_theorem}); a file of --coq is about weights that softhat.compile "
                 "makes, and those of exports are certified by `softhat generate`"
             )
         if exported:
@@ -122,7 +122,7 @@ def command(
 
 
 def _machine(model: str, exported: bool) -> Machine | None:
-    """The machine that this is: of the zoo, or run by an export."""
+    """The machine that the argument names (`zoo:NAME`) or that an export runs, if it is one."""
     if exported and not model.endswith(".gguf"):
         from softhat.export.reading import read_export
 
@@ -251,6 +251,7 @@ def _print(certificate: Certificate, alphabet: str, whole: Mapping[str, str]) ->
 
 
 def _row(head: HeadCertificate, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    """A head's line in the table, whose columns `_print` names."""
     return (
         head_name(head.layer, head.head),
         head.kind,

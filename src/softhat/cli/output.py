@@ -19,6 +19,14 @@ from typing import IO, Any
 
 from softhat.io.errors import SofthatError
 
+# What is known of the command that runs: `softhat.cli.main` sets it at the beginning.
+verdict = False
+"""The exit code is what was asked for: then a reader who leaves (`| head`) stops nothing."""
+told_of_interruption = False
+"""Was it said that Ctrl-C ended the command, and what remains?"""
+_later: list[str] = []
+"""Notes that are told at the end, if the command succeeds."""
+
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
@@ -50,10 +58,6 @@ def say(text: str = "", end: str = "\n") -> None:
     _write(visible(text) + end)
 
 
-told_of_interruption = False
-"""Was it said that Ctrl-C ended the command, and what remains?"""
-
-
 def tell(text: str) -> None:
     """A note or an error on standard error; lost where nobody can read it."""
     global told_of_interruption
@@ -67,7 +71,7 @@ def tell(text: str) -> None:
 
 @contextmanager
 def telling_warnings(told: set[str]) -> Iterator[None]:
-    """What is warned of inside is told at the end, unless it was told before."""
+    """What is warned of inside is told at the end, unless it is among `told`, which it joins."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -75,9 +79,6 @@ def telling_warnings(told: set[str]) -> Iterator[None]:
         if text not in told:
             tell(f"warning: {text}")
         told.add(text)
-
-
-_later: list[str] = []
 
 
 def tell_later(text: str) -> None:
@@ -102,12 +103,9 @@ def _write(text: str) -> None:
         drop(sys.stdout)
 
 
-verdict = False
-"""The exit code is what was asked for: then a reader who leaves (`| head`) stops nothing."""
-
-
 def drop(stream: IO[str]) -> None:
-    """Nothing more can be written there: or Python complains at exit, with a code of its own."""
+    """Send what is still to be written nowhere: else Python, which flushes at exit, would complain
+    with an exit code of its own."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

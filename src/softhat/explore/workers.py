@@ -95,6 +95,8 @@ class Workers:
                 self._known.popitem(last=False)
 
     def _run(self, request: str, seconds: float, gone: threading.Event) -> Answer:
+        """A request's answer: from the quick lane if a moment there is enough, else from the slow
+        one."""
         with self._quick.turn(0.0, lambda: self._check(gone)):
             worker = self._take()
             try:
@@ -152,7 +154,7 @@ class Workers:
         return answer
 
     def _wait(self, worker: _Worker, seconds: float, gone: threading.Event) -> bool:
-        """Whether an answer has come within some seconds."""
+        """Whether an answer comes within some seconds; a dead process gives none."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and worker.lives:
             if worker.has_answered(GLANCE):
@@ -269,9 +271,11 @@ class _Worker:
             return None
 
     def sleep(self) -> None:
+        """Stop running, with all that is in memory, until `wake`."""
         self._signal("SIGSTOP")
 
     def wake(self) -> None:
+        """Run on."""
         self._signal("SIGCONT")
 
     def _signal(self, name: str) -> None:

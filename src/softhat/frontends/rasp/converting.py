@@ -121,8 +121,8 @@ def union(shop: Workshop, guarded: list[tuple[Literal, Known]]) -> Categories:
 
 
 def alike(shop: Workshop, known: Joint) -> list[tuple[Literal, list[Value]]]:
-    """The values of the category on which the function is the same at every place, and a bit for
-    them."""
+    """The values of the category in groups, on each of which the function is the same at every
+    place; and for each group the bit that says that the value is one of it."""
     places = [plain(value) for value in affine_values(shop, known.place)]
     base = known.base
     if isinstance(base, Counted):

@@ -1,8 +1,9 @@
 """`Select(keys, queries, predicate)` as a condition.
 
-Tried in this order: comparisons of positions (masks, shifts, reversal); few classes of values on
-which the predicate does not differ; order by a number and then by position, as Tracr's sort makes
-it; comparisons of counts of the whole sequence; equality of a count with a position or a count.
+Tried in this order (`_ways`): comparisons of positions (masks, shifts, reversal, a position that
+i and n determine); equality of a count or position with another, by binary digits; few classes of
+values on which the predicate does not differ; order by a number and then by position, as Tracr's
+sort makes it; comparisons of counts of the whole sequence; conditions on pairs (token, position).
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def select(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
 def _ways(
     shop: Workshop, keys: Known, queries: Known, predicate: Predicate
 ) -> Iterator[Condition | None]:
-    """The ways to say it, the best first; each is tried when it is asked for."""
+    """The condition in each of the ways to say it, None where a way does not fit. The best comes
+    first, and each is tried only when it is asked for."""
     sign = predicate.value if isinstance(predicate, Comparison) else None
     try:
         yield select_positions(shop, keys, queries, predicate, sign)
@@ -281,8 +283,8 @@ def _by_rank(
 
 
 def _of_whole(shop: Workshop, keys: Known, queries: Known, sign: str) -> Condition | None:
-    """Keys whose number depends on their class and on counts of the whole sequence: then the
-    query can compute for each class how its number compares."""
+    """Keys whose number depends on a case that holds at the key and on counts of the whole
+    sequence, which the query knows too: so the query computes for each case how it compares."""
     if sign not in COMPARISONS or not isinstance(keys, Quantity | Counted):
         return None
     number = keys if isinstance(keys, Quantity) else keys.quantity
@@ -327,7 +329,7 @@ def _codes(shop: Workshop, keys: Known, queries: Known, predicate: Predicate) ->
         isinstance(keys, Joint) and asks_for_one(shop, keys, queries)
     ):
         order = Order()  # no two positions have the number that is asked for
-    # A digit that one side sets to true says that the other side is defined.
+    # Two more digits, true on one side, ask whether the other side has a number at all.
     digits = (*key[0], key[1], TRUE), (*query[0], TRUE, query[1])
     return Code(*digits, order, lambda: _classes(shop, keys, queries, predicate))
 

@@ -35,9 +35,9 @@ from softhat.logic.syntax.walk import contains, distinct
 from softhat.numbers.predicates import Periodic
 
 _MOST = 1 << 27  # words of a length that are tried on request
-_EASY = 12  # bits of a machine that is searched as it is
-_LITTLE = 100_000  # steps of diagrams that cost little
-_FEW = 1 << 15  # words that are tried before anything else, as `Effort.words`
+_EASY = 12  # bits of a machine that is searched as it is, without `swept`
+_LITTLE = 100_000  # steps of diagrams that cost little: a fifth of a second
+_FEW = 1 << 15  # words that are tried before anything else, counted as for `Effort.words`
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,11 @@ class _Possible:
 def _by_counting(
     core: Formula, where: Where, letters: Letters, up_to: int | None, effort: Effort
 ) -> list[int] | None:
-    """For formulas with comparisons: a proof for every length, or all words up to `up_to`."""
+    """For formulas with comparisons: a proof for every length, or all words up to `up_to`.
+
+    Comparisons are taken for unknowns: a proof that there is no word holds whatever these are. If
+    that is not enough, a second try asks where in the word a comparison is decided (`possible`).
+    """
     steps = effort.steps // 5
     for possible in (None, _Possible(letters, steps // 4, effort.steps)):
         plain, facts = without_counting(core, letters, possible)
