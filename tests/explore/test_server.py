@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from softhat.explore import workers as room
-from softhat.explore.assets import SCRIPTS
+from softhat.explore.assets import scripts
 from tests.explore.browser import explorer
 
 MAIN = "from softhat.cli import main; main()"
@@ -66,7 +66,7 @@ def test_the_page_and_its_policy(address: str) -> None:
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    total = sum(len(ask(address, f"/assets/{name}")[2]) for name in SCRIPTS)
+    total = sum(len(ask(address, f"/assets/{name}")[2]) for name in scripts())
     assert 10_000 < total < 1_000_000
 
 

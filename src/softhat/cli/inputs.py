@@ -79,7 +79,9 @@ RASP = re.compile(
     r"(?:(?P<file>.+\.py):(?P<name>[A-Za-z_]\w*)|zoo:rasp-(?P<entry>[\w-]+))(?:@(?P<length>\d{1,9}))?"
 )
 """`file.py:NAME`, or the zoo's; `@128` says the longest sequence."""
-LOG = re.compile(r"(log|auto)(@\d{1,9})? (regex|dfa):")
+LOG = re.compile(
+    r"(?P<depth>log|auto)(?:@(?P<length>\d{1,9}))? (?P<mark>regex:|dfa:)(?P<source>.*)", re.DOTALL
+)
 """`--depth log` or `auto` before `--regex` or `--dfa`, as `front_ends` writes it."""
 
 

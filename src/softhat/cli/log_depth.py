@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from softhat.cli.inputs import NOT_STAR_FREE, read_automaton
+from softhat.cli.inputs import LOG, NOT_STAR_FREE, read_automaton
 from softhat.cli.output import print_facts, print_json
 from softhat.io.errors import SofthatError
 
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
 
 LENGTH = 1_024
 """Without another one, where counting is compared with doubling."""
-_MARKED = re.compile(
-    r"(?P<depth>log|auto)(?:@(?P<length>\d{1,9}))? (?P<mark>regex:|dfa:)(?P<source>.*)", re.DOTALL
-)
 
 
 def is_log_depth(argument: str) -> bool:
     """Is it a regular language that may be computed in logarithmic depth?"""
-    return _MARKED.fullmatch(argument) is not None
+    return LOG.fullmatch(argument) is not None
 
 
 def read_log_depth(
@@ -47,7 +44,7 @@ def read_log_depth(
 def _read(
     argument: str, alphabet: list[str] | None, max_length: int | None
 ) -> tuple[DFA, str, str, int | None]:
-    marked = _MARKED.fullmatch(argument)
+    marked = LOG.fullmatch(argument)
     assert marked is not None  # is_log_depth
     given, depth = marked["length"], marked["depth"]
     if given and max_length is not None and int(given) != max_length:
@@ -78,7 +75,7 @@ def depth_texts(argument: str, model: Model | ValueModel) -> dict[str, str]:
 
     if isinstance(model, ValueModel):
         return {"language": model.name, "depth": str(model.depth)}
-    marked = _MARKED.fullmatch(argument)
+    marked = LOG.fullmatch(argument)
     assert marked is not None  # is_log_depth
     return {
         "language": marked["source"],

@@ -16,23 +16,6 @@ from typing import Any
 
 from softhat.explore.names import offers, template
 
-SCRIPTS = (
-    "runtime.js",
-    "logic.js",
-    "words.js",
-    "answers.js",
-    "reasons.js",
-    "pictures.js",
-    "parts.js",
-    "state.js",
-    "source.js",
-    "meaning.js",
-    "attention.js",
-    "proof.js",
-    "tour.js",
-    "page.js",
-)
-"""The page's scripts, each after those that it uses."""
 STYLE = "style.css"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 SERVED_POLICY = (
@@ -42,9 +25,15 @@ SERVED_POLICY = (
 
 
 @cache
+def scripts() -> tuple[str, ...]:
+    """The page's scripts as it loads them, each after those that it uses."""
+    return tuple(re.findall(r'<script src="assets/([\w.]+)">', _index()))
+
+
+@cache
 def asset(name: str) -> bytes | None:
     """A file of the page; None if the page has no such file."""
-    if name not in (*SCRIPTS, STYLE):
+    if name not in (*scripts(), STYLE):
         return None
     return resources.files("softhat.explore.page").joinpath(name).read_bytes()
 
@@ -98,18 +87,24 @@ def report(view: dict[str, Any], word: str, version: str) -> str:
 def _one_file(data: dict[str, Any]) -> str:
     """The page with its scripts, its style and its data inside: it loads nothing."""
     style = _asset_text(STYLE)
-    script = "\n".join(_asset_text(name) for name in SCRIPTS)
-    policy = (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    text = _index().replace(
-        "<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    )
+    script = "\n".join(_asset_text(name) for name in scripts())
+    text = with_policy(_index(), script, style, "data: blob:")
     text = text.replace(f'<link rel="stylesheet" href="assets/{STYLE}">', f"<style>{style}</style>")
     text = re.sub(r'<script src="assets/[\w.]+"></script>\n', "", text)
     text = text.replace("</body>", f"<script>{script}</script>\n</body>")
     return text.replace(_EMPTY, _inline_data(data))
+
+
+def with_policy(page: str, script: str, style: str, images: str) -> str:
+    """The page with a content security policy: it runs this script and this style, loads images
+    from these sources, and nothing else."""
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        f"img-src {images}; base-uri 'none'; form-action 'none'"
+    )
+    return page.replace(
+        "<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    )
 
 
 _EMPTY = '<script type="application/json" id="page-data">null</script>'
@@ -135,7 +130,12 @@ def _about(version: str) -> str:
 
 
 def _index() -> str:
-    return resources.files("softhat.explore.page").joinpath("index.html").read_text("utf-8")
+    return page_file("index.html")
+
+
+def page_file(name: str) -> str:
+    """A file beside the page's scripts, as text."""
+    return resources.files("softhat.explore.page").joinpath(name).read_text("utf-8")
 
 
 def _asset_text(name: str) -> str:
@@ -144,6 +144,6 @@ def _asset_text(name: str) -> str:
     return content.decode()
 
 
-def digest(text: str) -> str:
+def _digest(text: str) -> str:
     """How a content security policy names a script or a style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

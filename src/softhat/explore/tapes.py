@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from softhat import __version__
-from softhat.explore.assets import digest, escaped_json
+from softhat.explore.assets import escaped_json, page_file, with_policy
 from softhat.frontends.machines.machine import Machine, Run
 from softhat.frontends.machines.space_time import space_time
 from softhat.io.files import check_writable, write_file
@@ -28,15 +27,9 @@ def tape_page(runs: Iterable[tuple[str, Machine, Run]], home: str = "") -> str:
         f"softhat {__version__}: what a machine's decoder writes. "
         "softhat generate says to which length that is proved."
     )
-    style, script = _file("tape.css"), _file("tape.js")
-    policy = (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    text = _file("tape.html").replace("/*style*/", style).replace("/*script*/", script)
-    text = text.replace(
-        "<!--policy-->", f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    )
+    style, script = page_file("tape.css"), page_file("tape.js")
+    text = page_file("tape.html").replace("/*style*/", style).replace("/*script*/", script)
+    text = with_policy(text, script, style, "data:")
     data = escaped_json({"about": about, "home": home, "runs": shown})
     return text.replace('id="tape-data">null<', f'id="tape-data">{data}<')
 
@@ -73,7 +66,3 @@ def draw_run(name: str, machine: Machine, run: Run, file: Path) -> None:
         ),
         file,
     )
-
-
-def _file(name: str) -> str:
-    return resources.files("softhat.explore.page").joinpath(name).read_text("utf-8")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import gcd
-from typing import NamedTuple
 
 from softhat.io.errors import SofthatError
 from softhat.program.draft import LABEL_LIMIT, Draft
@@ -44,6 +43,18 @@ class CountingTerm:
             self.constant + factor * other.constant,
         )
 
+    @property
+    def coefficients(self) -> list[int]:
+        return [*self.counts.values(), self.position, self.length]
+
+    def terms(self, over: Range) -> tuple[tuple[int, int], ...]:
+        """What is counted over a range."""
+        return tuple((a, signal) for (r, signal), a in sorted(self.counts.items()) if r == over)
+
+    def with_true(self, over: Range, a: int) -> CountingTerm:
+        """a·#(true) more over that range, which position, length and constant take back."""
+        return self.plus(CountingTerm({(over, -1): 1}), a).plus(SIZES[over], -a)
+
 
 SIZES: dict[Range, CountingTerm] = {
     "past": CountingTerm(position=1),
@@ -64,54 +75,23 @@ def counted(literal: Literal, over: Range) -> CountingTerm:
 
 def at_least_zero(draft: Draft, t: CountingTerm, label: str) -> Literal:
     """`t >= 0`, normalised: coprime coefficients, and of t and -t the better one."""
-    divisor = gcd(*t.counts.values(), t.position, t.length)
+    divisor = gcd(*t.coefficients)
     if divisor == 0:
         return TRUE if t.constant >= 0 else FALSE
     counts = {key: a // divisor for key, a in sorted(t.counts.items()) if a}
-    compared = _Compared(
-        counts, t.position // divisor, t.length // divisor, -(t.constant // divisor)
+    compared = CountingTerm(
+        counts, t.position // divisor, t.length // divisor, t.constant // divisor
     )
-    if _turn(compared):  # -t >= c is not (t >= 1 - c)
-        return ~_sign(draft, compared.turned(), _negated(label))
+    if _turn(compared):  # t >= 0 is not (-1 - t >= 0)
+        turned = CountingTerm(constant=-1).plus(compared, -1)
+        return ~_sign(draft, turned, _negated(label))
     return _sign(draft, compared, label)
 
 
-class _Compared(NamedTuple):
-    """Σ a·count + position·i + length·n >= threshold."""
-
-    counts: Counts
-    position: int
-    length: int
-    threshold: int
-
-    @property
-    def coefficients(self) -> list[int]:
-        return [*self.counts.values(), self.position, self.length]
-
-    def terms(self, over: Range) -> tuple[tuple[int, int], ...]:
-        """What is counted over a range."""
-        return tuple((a, signal) for (r, signal), a in sorted(self.counts.items()) if r == over)
-
-    def with_true(self, over: Range, a: int) -> _Compared:
-        """a·#(true) more over that range, which position, length and threshold take back."""
-        counts = {**self.counts, (over, -1): self.counts.get((over, -1), 0) + a}
-        size = SIZES[over]
-        return _Compared(
-            {key: value for key, value in counts.items() if value},
-            self.position - a * size.position,
-            self.length - a * size.length,
-            self.threshold + a * size.constant,
-        )
-
-    def turned(self) -> _Compared:
-        """The comparison that holds exactly where this one does not."""
-        counts = {key: -a for key, a in self.counts.items()}
-        return _Compared(counts, -self.position, -self.length, 1 - self.threshold)
-
-
-def _sign(draft: Draft, compared: _Compared, label: str) -> Literal:
+def _sign(draft: Draft, compared: CountingTerm, label: str) -> Literal:
+    """The head that says `compared >= 0`, which is Σ of what is counted >= threshold."""
     coefficients = compared.coefficients
-    threshold = compared.threshold
+    threshold = -compared.constant
     # Every count is between 0 and n, and i and n are at least 1.
     ends = compared.position + compared.length
     if min(coefficients) >= 0 and threshold <= ends:
@@ -126,7 +106,7 @@ def _sign(draft: Draft, compared: _Compared, label: str) -> Literal:
                 f"the constant of {label} is beyond 2^51 and cannot be an exact weight"
             )
         cut = LARGEST_THRESHOLD if threshold > 0 else -LARGEST_THRESHOLD
-        compared = compared._replace(threshold=cut)
+        compared = replace(compared, constant=-cut)
     averaged, centred = _sizes_averaged(compared), _centred(draft, compared)
     mixed = len({over for over, _ in compared.counts}) > 1
     coarser = mixed and _coarseness(draft, averaged) > _coarseness(draft, centred)
@@ -139,11 +119,11 @@ def _sign(draft: Draft, compared: _Compared, label: str) -> Literal:
             average = draft.add(Average(terms, over), _average_label(draft, terms, over))
             averages[over] = average.signal
     past, future, total = (averages.get(over) for over in ranges)
-    sign = Sign(past, future, total, compared.position, compared.length, compared.threshold)
+    sign = Sign(past, future, total, compared.position, compared.length, -compared.constant)
     return draft.add(sign, label)
 
 
-def _turn(compared: _Compared) -> bool:
+def _turn(compared: CountingTerm) -> bool:
     """Whether -t is the better of t and -t: the same for both, so that they share a Sign.
 
     The scores of Sign must fall with the distance from i. Past counts that are subtracted and
@@ -160,7 +140,7 @@ def _turn(compared: _Compared) -> bool:
     return next(a for a in compared.coefficients if a) < 0
 
 
-def _sizes_averaged(compared: _Compared) -> _Compared:
+def _sizes_averaged(compared: CountingTerm) -> CountingTerm:
     """Move p·i + q·n into the averages that are there, as counts of `true`.
 
     Then the average is near threshold/(i+1) wherever the answer hangs in the balance, and its
@@ -179,7 +159,7 @@ def _sizes_averaged(compared: _Compared) -> _Compared:
     return compared
 
 
-def _centred(draft: Draft, compared: _Compared) -> _Compared:
+def _centred(draft: Draft, compared: CountingTerm) -> CountingTerm:
     """Make the averages of several ranges small, by counts of `true` that positions take back.
 
     Such averages cancel where the answer hangs in the balance, and none is near 0 there: what
@@ -193,7 +173,7 @@ def _centred(draft: Draft, compared: _Compared) -> _Compared:
     return compared
 
 
-def _coarseness(draft: Draft, compared: _Compared) -> int:
+def _coarseness(draft: Draft, compared: CountingTerm) -> int:
     """What rounding the averages costs: by powers of two, and past and future share positions."""
     costs = dict.fromkeys(SIZES, 0)
     for over in {over for over, _ in compared.counts}:
