@@ -15,8 +15,8 @@ from pathlib import Path
 from softhat.frontends.machines import one_token, several_tokens
 from softhat.frontends.machines.automaton import Automaton
 from softhat.frontends.machines.cellular import CellularAutomaton
-from softhat.frontends.machines.counter import GO, CounterMachine
-from softhat.frontends.machines.machine import EOS, Machine, Run
+from softhat.frontends.machines.counter import CounterMachine
+from softhat.frontends.machines.machine import EOS, GO, Machine, Run
 from softhat.frontends.machines.stack import DOWN, NONE, StackMachine
 from softhat.frontends.machines.turing import ANY, FULL, Action, TuringMachine
 from softhat.logic.syntax import nodes

@@ -77,8 +77,8 @@ def words_for(
     budget = BUDGET if focus is None else BUDGET // 4
     best: list[WordWithTruth] = []
     for n in _lengths(core, most):
-        maker = _Maker(core, formula, tuple(symbols), propositional, n, rng, through, focus)
-        maker.left = budget // 4
+        given = core, formula, tuple(symbols), propositional, n, rng, through, focus
+        maker = _Maker(*given, budget // 4)
         first = [word for value in (True, False) for word in maker.some(value, 1)]
         budget -= budget // 4 - maker.left
         if len(first) > len(best):
@@ -150,25 +150,21 @@ class _TooLongError(Exception):
     """More was asked for than a word is worth."""
 
 
+@dataclass
 class _Maker:
-    """Makes words of one length."""
+    """Makes words of length `n`."""
 
-    def __init__(
-        self,
-        core: Formula,
-        formula: Formula,
-        symbols: tuple[str, ...],
-        propositional: bool,
-        n: int,
-        rng: np.random.Generator,
-        through: frozenset[Node],
-        focus: Formula | None,
-    ) -> None:
-        self.through, self.focus = through, focus
-        self.core, self.formula, self.symbols, self.n, self.rng = core, formula, symbols, n, rng
-        self.index = {symbol: k for k, symbol in enumerate(symbols)}
-        self.propositional = propositional
-        self.left = BUDGET
+    core: Formula
+    formula: Formula
+    symbols: tuple[str, ...]
+    propositional: bool
+    n: int
+    rng: np.random.Generator
+    through: frozenset[Node]
+    """The formulas in which the focus occurs."""
+    focus: Formula | None
+    left: int
+    """How much may still be asked for."""
 
     def some(self, value: bool, count: int) -> list[WordWithTruth]:
         """Words on which the formula has the value somewhere: at most `count`."""
@@ -246,7 +242,7 @@ class _Maker:
                     self._either([[(part, i, value)] for part in both], deeper, self.near)
                     for part in both:
                         if self.through and part not in self.through:
-                            self._would(part, i, not value, deeper)
+                            self._could([(part, i, not value)], deeper)
             case nodes.Xor(left, right):
                 ways = [[(left, i, one), (right, i, one != value)] for one in (False, True)]
                 self._either(ways, deeper)
@@ -268,7 +264,7 @@ class _Maker:
 
     def _restrict(self, i: int, name: str, value: bool) -> None:
         k = len(self.symbols)
-        bit = 1 << self.index[name]
+        bit = 1 << self.symbols.index(name)
         if self.propositional:  # the other of "may be true" and "may be false" goes
             allowed = ~(bit << k) if value else ~bit
             mask = self.masks[i - 1] & allowed
@@ -316,16 +312,8 @@ class _Maker:
         if self.through:
             leads = [any(node in self.through for node, _, _ in way) for way in ways]
             order.sort(key=lambda at: not leads[at])
-        for at in order:
-            mark = len(self.trail)
-            try:
-                for node, i, value in ways[at]:
-                    self._ask(node, i, value, depth)
-            except _ContradictionError:
-                self._back(mark)
-                continue
-            return
-        raise _ContradictionError
+        if not any(self._could(ways[at], depth) for at in order):
+            raise _ContradictionError
 
     def _chain(
         self, left: Formula, right: Formula, places: list[int], value: bool, depth: int
@@ -348,15 +336,18 @@ class _Maker:
         self._either(ways, depth, ordered=self.near)
         if self.through and right not in self.through:  # so that it is left on which it hangs
             for j in places:
-                self._would(right, j, False, depth)
+                self._could([(right, j, False)], depth)
 
-    def _would(self, node: Formula, i: int, value: bool, depth: int) -> None:
-        """Ask, but do not insist."""
+    def _could(self, wishes: Sequence[Wish], depth: int) -> bool:
+        """Ask for all of this, or for nothing where it cannot be had."""
         mark = len(self.trail)
         try:
-            self._ask(node, i, value, depth)
+            for node, i, value in wishes:
+                self._ask(node, i, value, depth)
         except _ContradictionError:
             self._back(mark)
+            return False
+        return True
 
     def _compare(self, node: Comparison, i: int, value: bool, depth: int) -> None:
         """So many of what is counted that the comparison just holds, or just fails."""
@@ -389,16 +380,10 @@ class _Maker:
 
     def _either_value(self, node: Formula, i: int, wanted: bool, depth: int) -> None:
         """The wanted value, or the other where that cannot be had."""
-        for value in (wanted, not wanted):
-            mark = len(self.trail)
-            try:
-                self._ask(node, i, value, depth)
-            except _ContradictionError:
-                self._back(mark)
-                continue
-            self._settle(node, i, value)  # a negation is asked for under its operand's name
-            return
-        raise _ContradictionError
+        value = wanted if self._could([(node, i, wanted)], depth) else not wanted
+        if value != wanted:
+            self._ask(node, i, value, depth)
+        self._settle(node, i, value)  # a negation is asked for under its operand's name
 
 
 def _simple(node: Formula) -> bool:

@@ -15,7 +15,7 @@ is, which saves hidden units.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from softhat.program.gates import And, Steps, Table, Total, Xor
@@ -117,18 +117,24 @@ def keys_of_recalls(program: Program) -> set[int]:
     }
 
 
+@dataclass(slots=True)
 class _Scheduler:
-    def __init__(self, program: Program, store_outputs: bool, widest: int, clean: set[int]) -> None:
-        self.program = program
-        self.store_outputs = store_outputs
-        self.widest = widest
-        self.head_layer: dict[int, int] = {}
-        self.step_layer: dict[int, int] = {}  # whose feed-forward decodes it
-        self.stored: dict[int, int] = {}  # signal -> layer whose feed-forward stores its bit
-        self.booleans: dict[int, _Boolean] = {}
-        self.gates: dict[int, list[GateStep]] = {}
-        self.wide: set[int] = set()
-        self.clean = clean
+    """The layers so far, while signals are placed in their order."""
+
+    program: Program
+    store_outputs: bool
+    widest: int
+    clean: set[int]
+    """Gates that read stored bits only."""
+    head_layer: dict[int, int] = field(default_factory=dict)
+    step_layer: dict[int, int] = field(default_factory=dict)
+    """The layer whose feed-forward decodes a count."""
+    stored: dict[int, int] = field(default_factory=dict)
+    """The layer whose feed-forward stores a signal's bit."""
+    booleans: dict[int, _Boolean] = field(default_factory=dict)
+    gates: dict[int, list[GateStep]] = field(default_factory=dict)
+    wide: set[int] = field(default_factory=set)
+    """Heads of twice the sharpness."""
 
     def run(self) -> Schedule:
         for at, signal in enumerate(self.program.signals):

@@ -201,14 +201,11 @@ def automaton(description: Mapping[str, Any]) -> Automaton:
             raise SofthatError(f"{state!r} is none of the automaton's states: {shown(states)}")
     symbols = [str(symbol) for symbol in _list(description, "alphabet")]
     alphabet = tuple(dict.fromkeys(symbols or [edge[1] for edge in entries]))
-    for _, symbol, _, out in entries:
+    for _, symbol, _, _ in entries:
         if symbol not in alphabet:
             raise SofthatError(f"an edge reads {symbol!r}, which is not in the alphabet")
-        if out:
-            check_name("output", out)
-    for out in final.values():
-        if out:
-            check_name("output", out)
+    for out in filter(None, (*(edge[3] for edge in entries), *final.values())):
+        check_name("output", out)
     for symbol in alphabet:
         check_name("symbol", symbol)
     return Automaton(

@@ -22,12 +22,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from softhat.frontends.machines.machine import EOS, MOST_STEPS, Machine, Run, checked_steps, shown
+from softhat.frontends.machines.machine import (
+    EOS,
+    GO,
+    MOST_STEPS,
+    Machine,
+    Run,
+    after_prompt,
+    checked_steps,
+    shown,
+)
 from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, any_of
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import FALSE, And, Comparison, Count, Formula, Not
 
-GO = "go"
 _NAME = re.compile(r"[A-Za-z0-9_]+\Z")
 MOST_INPUT = 1 << 17
 """Units in a prompt: more tokens than any context has."""
@@ -163,9 +171,7 @@ class CounterMachine(Machine):
         names, ended = self.names_of(tokens)
         values = dict.fromkeys(self.counters, 0)
         label = self.instructions[0].label
-        if GO not in names:
-            raise SofthatError(f"these tokens have no {GO!r}, which ends every prompt")
-        begin = names.index(GO) + 1
+        begin = after_prompt(names)
         for at, name in enumerate(names):
             outcome = self.outcomes.get(name)
             if (outcome is None) != (at < begin):

@@ -21,6 +21,8 @@ from softhat.program.signals import Program
 
 BOS, EOS = "<bos>", "<eos>"
 """The sinks' tokens (`softhat.transformer.weights` has the same)."""
+GO = "go"
+"""Ends a prompt, and starts the machine."""
 MOST_STEPS = 100_000
 """Of a run, unless the caller says: machines need not halt."""
 
@@ -141,6 +143,13 @@ class Machine(ABC):
                     f"this machine: {shown(self.tokens)}"
                 )
         return names, ended
+
+
+def after_prompt(names: Sequence[str]) -> int:
+    """Where the steps begin."""
+    if GO not in names:
+        raise SofthatError(f"these tokens have no {GO!r}, which ends every prompt")
+    return names.index(GO) + 1
 
 
 def shown(names: Sequence[str], most: int = 12) -> str:

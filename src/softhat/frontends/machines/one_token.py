@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softhat.frontends.machines.gray import far_flips, far_leaves, flip, is_near
-from softhat.frontends.machines.machine import EOS
+from softhat.frontends.machines.machine import EOS, GO
 from softhat.frontends.machines.tapes import TapeReading, symbol_bits
 from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, all_of, any_of
-from softhat.frontends.machines.turing import FULL, GO, MOVES, Action, TuringMachine, written
+from softhat.frontends.machines.turing import FULL, MOVES, Action, TuringMachine, written
 from softhat.logic.syntax.nodes import FALSE, TRUE, And, Formula, Not, Or, Since, Xor, recall
 
 Step = tuple[Action, int, int]

@@ -27,13 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from softhat.frontends.machines.gray import far_flips, far_leaves, flip
-from softhat.frontends.machines.machine import EOS
+from softhat.frontends.machines.machine import EOS, GO
 from softhat.frontends.machines.tapes import TapeReading, symbol_bits
 from softhat.frontends.machines.tokens import NOTHING_YET, TokenSets, all_of, any_of
 from softhat.frontends.machines.turing import (
     ANY,
     FULL,
-    GO,
     INPUT,
     MOVES,
     Action,

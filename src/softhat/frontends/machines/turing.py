@@ -15,16 +15,18 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from softhat.frontends.machines.machine import (
+    GO,
     MOST_STEPS,
     BoundedRun,
     Machine,
+    after_prompt,
     checked_steps,
     checked_word,
 )
 from softhat.io.errors import SofthatError
 from softhat.logic.syntax.nodes import Formula
 
-GO, FULL = "go", "full"
+FULL = "full"
 MOVES = {"L": -1, "S": 0, "R": 1}
 SPACE = 1 << 12
 """Cells of the window, unless the caller says."""
@@ -193,9 +195,7 @@ class TuringMachine(Machine):
 
     def decode(self, tokens: str | Iterable[str]) -> TapeRun:
         names, ended = self.names_of(tokens)
-        if GO not in names:
-            raise SofthatError(f"these tokens have no {GO!r}, which ends every prompt")
-        begin = names.index(GO) + 1
+        begin = after_prompt(names)
         named = self._spelling.actions(self)
         cells: list[dict[int, str]] = [{} for _ in range(self.tapes)]
         heads, state, steps = [0] * self.tapes, self.start, 0

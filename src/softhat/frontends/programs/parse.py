@@ -101,14 +101,14 @@ def _tokens(line: str, offset: int, text: str, defined: Container[str]) -> list[
     return [*tokens, _Token("end", "the end of the line", offset + len(line))]
 
 
+@dataclass(slots=True)
 class _LineReader:
     """The tokens of one line, read from left to right."""
 
-    def __init__(self, tokens: list[_Token], text: str) -> None:
-        self.tokens = tokens
-        self.text = text
-        self.at = 0
-        self.depth = 0
+    tokens: list[_Token]
+    text: str
+    at: int = 0
+    depth: int = 0
 
     @property
     def now(self) -> _Token:

@@ -78,10 +78,12 @@ def tokens_and_symbols(alphabet: Sequence[Value]) -> tuple[tuple[Value, ...], tu
     return tokens, tuple(names)
 
 
+@dataclass(frozen=True, slots=True)
 class _Compiler:
-    def __init__(self, shop: Workshop, alphabet: tuple[Value, ...]) -> None:
-        self.shop = shop
-        self.alphabet = alphabet
+    """One step for each kind of expression."""
+
+    shop: Workshop
+    alphabet: tuple[Value, ...]
 
     def run(self, program: SOp) -> Known:
         """Equal expressions are compiled once; names do not tell them apart."""

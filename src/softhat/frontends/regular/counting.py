@@ -121,14 +121,14 @@ def counted_program(
     return counting.draft.finish({output: counting.accepts()})
 
 
+@dataclass(frozen=True, slots=True)
 class _Counting:
     """The program of one automaton while it is written: counts, then the state, then the answer."""
 
-    def __init__(self, draft: Draft, dfa: DFA, machine: PermutationReset, longest: int) -> None:
-        self.draft = draft
-        self.dfa = dfa
-        self.machine = machine
-        self.longest = longest
+    draft: Draft
+    dfa: DFA
+    machine: PermutationReset
+    longest: int
 
     def accepts(self) -> Literal:
         """The state accepts, or a state that is never left was entered and accepts (`won`), unless
