@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
 from typing import Any
 
@@ -116,7 +117,7 @@ class Derivation(walk.Domain[Any]):
 
     def attend(self, query: Sums, key: Sums, value: Sums, head: Loaded) -> Returned:
         """A head of a known kind, as it is and as each format stores its weights."""
-        cells, number = query.of, len(self.proof.heads)
+        number = len(self.proof.heads)
         products = sorted(query.rows.keys() | key.rows.keys())
         weights = HeadWeights(
             self.t.attention,
@@ -127,13 +128,28 @@ class Derivation(walk.Domain[Any]):
             tuple(key.rows.get(row, {}) for row in products),
             tuple(value.rows[row] for row in sorted(value.rows)),
         )
+        recognised = partial(self.recognised, cells=query.of, number=number)
         with reading(head):
-            weights = self.tempered(weights, cells, head.of.laws[head.head])
-            kind, returned = self.recognised(weights, cells, number, (1 << 50) + (number << 20))
-        by_format = {
-            form.name: self._as_stored(weights, cells, number, kind, returned, form)
-            for form in FORMATS.values()
-        }
+            weights = self.tempered(weights, query.of, head.of.laws[head.head])
+            kind, returned = recognised(weights, level=(1 << 50) + (number << 20))
+
+        def as_stored(form: Format) -> Kind | str:
+            """The head with its weights as a format stores them, if its bound does not count their
+            rounding; or why that proves nothing."""
+            rows = [
+                tuple({at: form.stored(w) for at, w in row.items()} for row in side)
+                for side in (weights.query, weights.key)
+            ]
+            if kind.bounds_weights or rows == [weights.query, weights.key]:
+                return kind
+            loaded = replace(weights, query=rows[0], key=rows[1])
+            try:
+                again, the_same = recognised(loaded, level=1 << 60)
+            except (VoidError, OverflowError, ValueError):
+                return "its weights are not representable"
+            return again if the_same == returned else "its weights are not representable"
+
+        by_format = {form.name: as_stored(form) for form in FORMATS.values()}
         label = head.of.labels[head.head]
         self.proof.heads.append(ProvedHead(head.layer, head.head, label, kind, by_format))
         return Returned(dict(zip(sorted(value.rows), returned, strict=True)))
@@ -151,32 +167,6 @@ class Derivation(walk.Domain[Any]):
     ) -> tuple[Kind, list[Cell]]:
         """The kind of a head, and what each of its value rows makes it return."""
         return recognise(weights, cells, number, self.atoms, level)
-
-    def _as_stored(
-        self,
-        weights: HeadWeights,
-        cells: Stream,
-        number: int,
-        kind: Kind,
-        returned: list[Cell],
-        form: Format,
-    ) -> Kind | str:
-        """The head with its weights as a format stores them, if its bound does not count their
-        rounding; or why that proves nothing."""
-        if kind.bounds_weights:
-            return kind
-        query, key = (
-            tuple({at: form.stored(w) for at, w in row.items()} for row in rows)
-            for rows in (weights.query, weights.key)
-        )
-        if (query, key) == (weights.query, weights.key):
-            return kind
-        stored_weights = replace(weights, query=query, key=key)
-        try:
-            as_stored, again = self.recognised(stored_weights, cells, number, 1 << 60)
-        except (VoidError, OverflowError, ValueError):
-            return "its weights are not representable"
-        return as_stored if again == returned else "its weights are not representable"
 
     def gather(self, reads: Sequence[Returned], layer: Loaded) -> Returned:
         """Each value is written, as it is, to a coordinate of its own."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
 from itertools import combinations
 from types import MappingProxyType
 
@@ -340,20 +341,12 @@ def _recurrence(space: Space, key: Key, letters: Codes, values: Values, beside: 
 
 def _in_order(space: Space, inner: set[Key], renamed: Renamed) -> list[Key]:
     """Each atom after those that it reads."""
-    inner = inner | renamed.keys()
-    order: dict[Key, None] = {}
-    todo = sorted(inner, key=repr)
-    while todo:
-        key = todo[-1]
+    reads: dict[Key, list[Key]] = {}
+    for key in sorted(inner | renamed.keys(), key=repr):
         functions = [renamed[key]] if key in renamed else operands(key)
-        reads = {below for f in functions for below in space.atoms_in(f)}
-        missing = sorted((reads & inner) - order.keys(), key=repr)
-        if key in order or not missing:
-            order[key] = None
-            todo.pop()
-        else:
-            todo += missing
-    return list(order)
+        below = {read for f in functions for read in space.atoms_in(f)}
+        reads[key] = sorted(below & (inner | renamed.keys()), key=repr)
+    return list(TopologicalSorter(reads).static_order())
 
 
 def _direction(

@@ -155,13 +155,7 @@ def _after_a_round(claim: LoopClaim, cells: list[Cell], atoms: ProgramAtoms) -> 
     space = atoms.space
     held = {at: bit_of(cells[at], atoms) for at in claim.held}
     numbers = [atoms.digit(b, 1, 0, 0, 1 << 19) for b in range(len(claim.pointer))]
-    digits = []
-    for at, number in zip(claim.pointer, numbers, strict=True):
-        asked = held[at]
-        if not space.polarity(number):
-            asked, number = space.negation(asked), space.negation(number)
-        digits.append((asked, number))
-    pointed = atoms.code("<=", tuple(sorted(digits)))
+    pointed = atoms.code("<=", zip((held[at] for at in claim.pointer), numbers, strict=True))
 
     def read(at: int) -> int:
         return atoms.read(pointed, held[at], _READ + at)

@@ -6,7 +6,7 @@ the checker of formulas does not load this.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 
@@ -60,9 +60,9 @@ class ProgramAtoms(Atoms):
         """The number of a selection: j with (query function at i, key function at j) in a pair."""
         return self._number(("pairs", mask, pairs))
 
-    def code(self, mask: str, digits: tuple[tuple[int, int], ...]) -> int:
-        """The number of a selection of the keys whose digits are the query's."""
-        return self._number(("code", mask, digits))
+    def code(self, mask: str, digits: Iterable[tuple[int, int]]) -> int:
+        """The number of a selection of the keys whose digits are the query's; (query, key) each."""
+        return self._number(("code", mask, self.same_digits(digits)))
 
     def _number(self, key: Hashable) -> int:
         return self._selections.setdefault(key, len(self._selections))

@@ -195,9 +195,12 @@ class ProgramClaims:
             self.values.append(self._step(signal, (len(program.signals) - at) << 20))
 
     def literal(self, literal: Literal) -> int:
-        space = self.atoms.space
-        function = space.true if literal.signal < 0 else self.values[literal.signal]
-        return function if literal.positive else space.negation(function)
+        function = self._read(literal.signal)
+        return function if literal.positive else self.atoms.space.negation(function)
+
+    def _read(self, signal: int) -> int:
+        """What a signal is; none is true everywhere."""
+        return self.atoms.space.true if signal < 0 else self.values[signal]
 
     def _step(self, signal: Signal, level: int) -> int:
         atoms, space = self.atoms, self.atoms.space
@@ -241,14 +244,8 @@ class ProgramClaims:
             case heads.Match(selector, value):
                 return atoms.read(self._selection(selector), self.literal(value), level)
             case heads.At(queries, keys, value, mask, _):
-                digits = []
-                for q, k in zip(queries, keys, strict=True):
-                    asked, held = self.literal(q), self.literal(k)
-                    if not space.polarity(held):
-                        asked, held = space.negation(asked), space.negation(held)
-                    digits.append((asked, held))
-                code = atoms.code(mask, tuple(sorted(digits)))
-                return atoms.read(code, self.literal(value), level)
+                pairs = zip(map(self.literal, queries), map(self.literal, keys), strict=True)
+                return atoms.read(atoms.code(mask, pairs), self.literal(value), level)
             case Steps(count, turns):
                 return atoms.steps(self._terms(count), turns, level)
         return space.false  # a number: read by what follows from its own data
@@ -278,8 +275,7 @@ class ProgramClaims:
             source = self.program.signals[at]
             assert isinstance(source, heads.Average)
             for a, read in source.terms:
-                function = self.atoms.space.true if read < 0 else self.values[read]
-                total = total.plus(CountSum({(source.range, function): a}), 1)
+                total = total.plus(CountSum({(source.range, self._read(read)): a}), 1)
         return total
 
     def number(self, number: Number) -> Linear:
@@ -293,13 +289,11 @@ class ProgramClaims:
             match source:
                 case heads.Average(terms, over):
                     for a, read in terms:
-                        function = self.atoms.space.true if read < 0 else self.values[read]
-                        _add_part(add, ("average", over), function, factor * a, self.atoms)
+                        _add_part(add, ("average", over), self._read(read), factor * a, self.atoms)
                 case heads.MatchMean(selector, terms):
                     key = self._selection(selector)
                     for a, read in terms:
-                        function = self.atoms.space.true if read < 0 else self.values[read]
-                        _add_part(add, ("mean", key), function, factor * a, self.atoms)
+                        _add_part(add, ("mean", key), self._read(read), factor * a, self.atoms)
                 case Total():
                     for a, selection in self._terms(at):
                         add(("count", selection), factor * a)

@@ -135,15 +135,11 @@ def _codes(scored: _Scored, cells: list[Cell], atoms: ProgramAtoms) -> Codes:
             raise VoidError("its digits have different scores")
         gain = unit
         scaled = {at: float(Fraction(w) / unit) for at, w in query.items()}
-        asked, held = _digit(scaled, cells, atoms), _digit(key, cells, atoms)
-        if not atoms.space.polarity(held):  # equal digits are equal when both are negated
-            asked, held = atoms.space.negation(asked), atoms.space.negation(held)
-        digits.append((asked, held))
+        digits.append((_digit(scaled, cells, atoms), _digit(key, cells, atoms)))
     assert gain is not None
     # A digit adds ±unit: one that differs costs twice that.
     cost, head = 2 * gain * scored.beta, scored.head
-    ordered = tuple(sorted(digits))
-    return Codes(head.mask, ordered, cost, scored.sink, scored.weights, head.sharpness)
+    return Codes(head.mask, tuple(digits), cost, scored.sink, scored.weights, head.sharpness)
 
 
 def is_sinks(form: Form, cells: list[Cell]) -> bool:
