@@ -1,29 +1,11 @@
 (** Heads that select, in a transformer: what Match, At and Width return for a lowered program, on
     words up to the length that they are made for, if the positions that they read agree. *)
 From Coq Require Import Reals Lra Lia Arith NArith ZArith QArith Qreals Qpower List Bool.
-From Softhat Require Import Sums Attention Gates Masks Match Width At Formula Program Reads Lowering
-  Lowered.
+From Softhat Require Import Sums Attention Gates Masks Match Width At Euler Formula Program Reads
+  Lowering Lowered.
 From Softhat Require Transformer.
 Import ListNotations.
 Open Scope R_scope.
-
-(* e >= 27/10: (1 + 1/128)^128 > 2.7 *)
-Lemma e_large : 27 / 10 <= exp 1.
-Proof.
-  assert (E : exp 1 = exp (/ 128) ^ 128).
-  { replace 1 with (- (- / 128 * IZR 128)) at 1 by lra.
-    rewrite <- (INR_IZR_INZ 128 : INR 128 = IZR 128), exp_pow. f_equal. f_equal. lra. }
-  rewrite E. apply Rle_trans with ((1 + / 128) ^ 128).
-  - replace (1 + / 128) with (129 * / 128) by lra. rewrite Rpow_mult_distr, pow_inv.
-    apply Rmult_le_reg_r with (128 ^ 128); [apply pow_lt; lra|].
-    rewrite Rmult_assoc, Rinv_l by (apply pow_nonzero; lra). rewrite Rmult_1_r.
-    replace 128 with (IZR 128) by reflexivity. replace 129 with (IZR 129) by reflexivity.
-    rewrite !pow_IZR. apply Rmult_le_reg_l with 10; [lra|].
-    replace (10 * (27 / 10 * IZR (128 ^ Z.of_nat 128))) with (27 * IZR (128 ^ Z.of_nat 128))
-      by field.
-    rewrite <- !mult_IZR. apply IZR_le. vm_compute. discriminate.
-  - apply pow_incr. split; [lra|]. apply exp_ineq1_le.
-Qed.
 
 Lemma exp_power K : exp (- IZR (Zpos K)) <= Q2R (Qpower (10 # 27) (Zpos K)).
 Proof.
