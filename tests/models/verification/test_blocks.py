@@ -13,7 +13,8 @@ from softhat.logic.random import random_formula
 from softhat.models.model import Model
 from softhat.models.verification import items
 from softhat.models.verification.blocks import Blocks
-from softhat.models.verification.items import Item, Job, VerificationSettings
+from softhat.models.verification.items import Item, VerificationSettings
+from softhat.models.verification.job import Job
 from softhat.transformer.weights import Sparse
 
 
@@ -143,7 +144,7 @@ def test_words_that_are_measured_have_all_letters_everywhere(alphabet: str) -> N
     """Every 32nd word of four letters would end in the same two."""
     text = " | ".join(f"F ({letter} & O a)" for letter in alphabet)
     cut = job(softhat.compile(text, alphabet=alphabet), 7)
-    words = cut._measured(Item("exhaustive", 7, 0, len(alphabet) ** 7))
+    words = cut.measured(Item("exhaustive", 7, 0, len(alphabet) ** 7))
     assert len(words) == min(len(alphabet) ** 7 // 32, 512)
     assert len(np.unique(words, axis=0)) == len(words)
     assert all(len(np.unique(column)) == len(alphabet) for column in words.T)

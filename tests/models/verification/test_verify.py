@@ -19,7 +19,7 @@ import pytest
 import softhat
 from softhat.io.errors import SofthatError
 from softhat.io.work import processes
-from softhat.models.verification.items import Job
+from softhat.models.verification.job import Job
 from tests.cases import CASES, Case
 from tests.slices import every
 

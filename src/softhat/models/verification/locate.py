@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.models.model import Model
-from softhat.models.verification.items import Job
+from softhat.models.verification.job import Job
 from softhat.models.verification.measure import pristine
 from softhat.models.verification.words import Tokens, truth_of
 from softhat.numbers.positions import text

@@ -15,7 +15,8 @@ from typing import Any
 from softhat.io.memory import hold_freed_memory_in_a_worker
 from softhat.models.folders import load_compiled
 from softhat.models.model import Model
-from softhat.models.verification.items import Item, Job, VerificationSettings
+from softhat.models.verification.items import Item, VerificationSettings
+from softhat.models.verification.job import Job
 
 
 def pack_model(model: Model) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from softhat.logic.semantics.words import Word
-from softhat.models.verification.items import number
+from softhat.models.verification.job import number
 from softhat.models.verification.locate import Place
 
 

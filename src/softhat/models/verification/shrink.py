@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softhat.models.verification.items import Findings, Job
+from softhat.models.verification.job import Findings, Job
 from softhat.models.verification.words import Tokens
 
 EFFORT = 3e9

@@ -22,7 +22,8 @@ from softhat.io.errors import SofthatError
 from softhat.io.work import Results, Task, run, source_digest
 from softhat.models.model import Model
 from softhat.models.verification.amounts import check_amounts
-from softhat.models.verification.items import KINDS, Item, Job, VerificationSettings
+from softhat.models.verification.items import KINDS, Item, VerificationSettings
+from softhat.models.verification.job import Job
 from softhat.models.verification.locate import locate
 from softhat.models.verification.proved import is_proved
 from softhat.models.verification.remote import pack_model, run_item
