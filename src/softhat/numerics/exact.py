@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -31,9 +31,10 @@ _FLOAT_SAFE = 2**53
 MOST_BITS = 2**34  # of the scores of one head
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scaled:
-    """The rationals `num / den`."""
+    """The rationals `num / den`; the numerators stay as they are, and so does what is kept of
+    them."""
 
     num: Integers
     den: int
@@ -46,7 +47,7 @@ class Scaled:
         """Nested lists of Fractions."""
         return _nested(self.num.tolist(), self.den)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """A bound on the absolute values of the numerators."""
         return greatest(self.num)
@@ -107,13 +108,15 @@ def attended(query: Scaled, key: Scaled, value: Scaled, mask: Mask, ties: Ties) 
     if products:
         _bounded(query, key)
     seen = allowed(mask, length)[length - rows :]
+    if one_for_all(query.num) and one_for_all(key.num):  # the scores of positions
+        query, key = Scaled(query.num[:1], query.den), Scaled(key.num[:1], key.den)
     if products:
         bound = query.size * key.size * products
         scores = Scaled(product(query.num, np.swapaxes(key.num, 1, 2), bound), query.den * key.den)
         masked = np.where(seen, scores.num, -scores.size - 1)
         highest = (masked == masked.max(axis=2, keepdims=True)) & seen
     else:  # the same sets in every word: they are looked at once
-        scores = Scaled(np.broadcast_to(np.int64(0), (words, *seen.shape)), 1)
+        scores = Scaled(np.broadcast_to(np.int64(0), seen.shape), 1)
         highest = seen[None]
     best = chosen(highest, ties)
     counts = best.sum(axis=2)  # (W, R)
@@ -123,9 +126,15 @@ def attended(query: Scaled, key: Scaled, value: Scaled, mask: Mask, ties: Ties) 
     kind = object if big else np.int64
     share = np.where(counts > 0, factor // np.maximum(counts, 1).astype(kind), 0).astype(kind)
     mean = Scaled(sums.astype(kind) * share[..., None], value.den * factor)
-    every = scores.num.shape
+    every = (words, *seen.shape)
     highest, best = np.broadcast_to(highest, every), np.broadcast_to(best, every)
+    scores = Scaled(np.broadcast_to(scores.num, every), scores.den)
     return HeadTrace(seen, scores, highest, best, value, reduced(mean))
+
+
+def one_for_all(x: npt.NDArray[Any]) -> bool:
+    """Is it the same in every word?"""
+    return bool((x == x[:1]).all())
 
 
 def _bounded(query: Scaled, key: Scaled) -> None:
@@ -151,11 +160,27 @@ def chosen(highest: npt.NDArray[np.bool_], ties: Ties) -> npt.NDArray[np.bool_]:
             return np.flip(chosen(np.flip(highest, axis=-1), "leftmost"), axis=-1)
 
 
-@lru_cache(maxsize=8192)
+_SCALED: dict[int, tuple[Matrix, Scaled]] = {}
+"""By identity, the matrix kept beside it: hashes of fractions take longer than many products."""
+MOST_SCALED = 8192
+
+
 def scaled(matrix: Matrix) -> Scaled:
     """A rational matrix as integers over one denominator."""
-    num, den = integers(matrix)
-    return Scaled(num, den)
+    known = _SCALED.get(id(matrix))
+    if known is not None and known[0] is matrix:
+        return known[1]
+    result = _scaled(matrix)
+    if len(matrix) > 1:  # one row is often made for the call
+        if len(_SCALED) >= MOST_SCALED:
+            _SCALED.clear()
+        _SCALED[id(matrix)] = matrix, result
+    return result
+
+
+@lru_cache(maxsize=MOST_SCALED)
+def _scaled(matrix: Matrix) -> Scaled:
+    return Scaled(*integers(matrix))
 
 
 def integers(rows: Matrix) -> tuple[Integers, int]:

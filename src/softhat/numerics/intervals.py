@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from softhat.numerics.exact import Matrix, Scaled, Vector
+from softhat.numerics.exact import Matrix, Scaled, Vector, one_for_all
 from softhat.numerics.masks import allowed
 from softhat.numerics.walk import SoftHead
 
@@ -37,8 +37,17 @@ class Interval:
         return Interval(down(self.low + other.low), up(self.high + other.high))
 
     def __mul__(self, other: Interval) -> Interval:
-        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(down(np.minimum.reduce(ends)), up(np.maximum.reduce(ends)))
+        low, high = _extremes(self.low, other)
+        if self.high is not self.low:
+            least, most = _extremes(self.high, other)
+            low, high = np.minimum(low, least), np.maximum(high, most)
+        return Interval(down(low), up(high))
+
+
+def _extremes(x: Floats, by: Interval) -> tuple[Floats, Floats]:
+    """The lesser and the greater of the products with the ends of an interval."""
+    one, other = x * by.low, x * by.high
+    return np.minimum(one, other), np.maximum(one, other)
 
 
 class Intervals:
@@ -65,7 +74,8 @@ class Intervals:
         """Scores enter by their differences from the row's greatest middle, whichever key that is:
         any number may be taken off all of them."""
         size = key.low.shape[1]
-        if _one_for_all(query) and _one_for_all(key):  # the scores of positions
+        ends = (query.low, query.high, key.low, key.high)
+        if all(one_for_all(end) for end in ends):  # the scores of positions
             query, key = query[:1], key[:1]
         scores = Interval(*np.zeros((2, len(key.low), size, size)))
         for r in range(query.low.shape[-1]):
@@ -91,11 +101,6 @@ class Intervals:
 
     def store(self, x: Interval) -> Interval:
         return x
-
-
-def _one_for_all(x: Interval) -> bool:
-    """Is it the same in every word?"""
-    return bool((x.low == x.low[:1]).all() and (x.high == x.high[:1]).all())
 
 
 def softmax(scores: Interval, seen: npt.NDArray[np.bool_]) -> Interval:

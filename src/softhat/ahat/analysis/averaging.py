@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from softhat.ahat.analysis.portrait import portrait
+from softhat.ahat.analysis.gap_laws import gap_laws
 from softhat.ahat.analysis.structure import structure
 from softhat.ahat.model import AHAT
 from softhat.proof.simulations.argmax import agreeing
@@ -20,11 +20,11 @@ from softhat.proof.simulations.own_score import OwnScore, own_score
 @lru_cache(maxsize=64)
 def averaging(model: AHAT) -> AHAT:
     """The same function by average-hard heads, where tied keys of unique-hard ones agree."""
-    seen = portrait(model)
+    views = gap_laws(model).portrait.views
     names = [
         (l, h)
         for l, h in model.heads
-        if model.layers[l].heads[h].ties != "average" and agreeing(seen.views[l, h])
+        if model.layers[l].heads[h].ties != "average" and agreeing(views[l, h])
     ]
     if not names:
         return model
@@ -45,6 +45,6 @@ def averaging(model: AHAT) -> AHAT:
 
 def returned_scores(model: AHAT) -> dict[tuple[int, int], OwnScore]:
     """The scores of heads that return them, where they carry no error (Theorem 44)."""
-    facts, views = structure(model), portrait(model).views
+    facts, views = structure(model), gap_laws(model).portrait.views
     owns = {name: own_score(views[name]) for name in model.heads if facts[name].exact_scores}
     return {name: own for name, own in owns.items() if own is not None}

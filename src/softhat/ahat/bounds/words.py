@@ -26,7 +26,15 @@ from softhat.numerics.exact import HeadTrace, Scaled, add, linear, ratio, scaled
 Floats = npt.NDArray[np.float64]
 REMEMBERED = 4
 """Of each head: as it is, as it is tried, and as it was before that."""
-Gaps = tuple[Floats, npt.NDArray[np.int64]]  # to the best score, and the first key that has it
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRows:
+    """What the bounds of a head's rows rest on, whatever β and the errors are."""
+
+    gaps: Floats  # (W, T, T): to the best score
+    reference: npt.NDArray[np.int64]  # (W, T): the first key that has it
+    along: Floats  # (W, T, T, 2r'): v_j - o along the directions that the head moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,13 @@ class HeadMemory:
 
     def __init__(self) -> None:
         self._latest: dict[tuple[int, int], dict[tuple[float, bytes], tuple[Floats, float]]] = {}
+        self._rows: dict[tuple[int, int], ExactRows] = {}
+
+    def rows(self, name: tuple[int, int], plan: HeadPlan, seen: HeadTrace) -> ExactRows:
+        """What is the same at every β."""
+        if name not in self._rows:
+            self._rows[name] = exact_rows(plan, seen)
+        return self._rows[name]
 
     def recall(
         self,
@@ -71,7 +86,7 @@ def word_errors(
     """Bounds on softmax minus average-hard values, for every word of the batch; the memory is of
     the same batch."""
     words, length = trace.residual.num.shape[:2]
-    rows, memory = words * length, memory or HeadMemory()
+    rows = words * length
     error = np.zeros((words, length, 2 * len(plan.start.rows)))
     leaks: dict[tuple[int, int], float] = {}
     by_head: dict[tuple[int, int], float] = {}
@@ -80,8 +95,13 @@ def word_errors(
         for h, (head, seen) in enumerate(zip(layer.heads, exact.heads, strict=True)):
             beta = betas.get((l, h), 1.0)
             read = np.concatenate([head.query, head.key, head.value], axis=1).any(axis=1)
-            compute = partial(head_error, head, seen, exact.before, error, beta)
-            added, leaks[l, h] = memory.recall((l, h), error[..., read], beta, compute)
+            if memory is None:
+                known = partial(exact_rows, head.narrowed[0], seen)
+                added, leaks[l, h] = head_error(head, seen, exact.before, error, beta, known)
+            else:
+                known = partial(memory.rows, (l, h), head.narrowed[0], seen)
+                compute = partial(head_error, head, seen, exact.before, error, beta, known)
+                added, leaks[l, h] = memory.recall((l, h), error[..., read], beta, compute)
             by_head[l, h] = float(added.max(initial=0.0))
             middle = middle + added
         pre = None if exact.pre is None else exact.pre.floats().reshape(rows, -1)
@@ -97,6 +117,7 @@ def head_error(
     before: Scaled,
     error: Floats,
     beta: float,
+    rows: Callable[[], ExactRows],
 ) -> tuple[Floats, float]:
     """The head's error along the directions tracked after it, (W, T, 2r), and its greatest leak."""
     words, length = seen.best.shape[:2]
@@ -108,7 +129,8 @@ def head_error(
         count = np.maximum(seen.mask.sum(axis=1), 1)[:, None]
         mean = np.einsum("ij,wjr->wir", seen.mask.astype(float), value_error) / count
         return _spread(mean * (1 + 1e-14), moved, outputs), 0.0
-    low, high = _exponents(plan, seen, before, error, beta)
+    known = rows()
+    low, high = _exponents(plan, seen, before, error, beta, known)
     w_low, w_high = weights(low, high)
     best = seen.best
     rest = np.where(valid & ~best, w_high, 0.0).sum(axis=2)
@@ -118,16 +140,13 @@ def head_error(
     leak = float(leaked.max(initial=0.0))
     if not len(moved):
         return np.zeros((words, length, 2 * outputs)), leak
-    # v_j - o exactly, then along the tracked directions.
-    difference = add(
-        Scaled(seen.values.num[:, None, :, :], seen.values.den),
-        Scaled(-seen.mean.num[:, :, None, :], seen.mean.den),
-    )
-    z = along(plan, difference.floats())  # (W, T, T, 2r)
     # Inside an argmax set of exactly equal weights the values average to o: only their own
     # errors remain, and no rounding of v - o may spoil that.
     equal = np.all(np.where(best, (low == 0) & (high == 0), True), axis=2)
-    z = np.where((best & equal[..., None])[..., None], 0.0, z) + value_error[:, None, :, :]
+    z = (
+        np.where((best & equal[..., None])[..., None], 0.0, known.along)
+        + value_error[:, None, :, :]
+    )
     flat = (words * length, length)
     result = largest_mean(
         w_low.reshape(flat), w_high.reshape(flat), z.reshape(*flat, -1), valid.reshape(flat)
@@ -148,9 +167,10 @@ def _exponents(
     before: Scaled,
     error: Floats,
     beta: float,
+    known: ExactRows,
 ) -> tuple[Floats, Floats]:
     """β times (score moved - best score), from below and above; (W, T, T)."""
-    gaps, reference = _gaps(seen)
+    gaps, reference = known.gaps, known.reference
     shift_low = shift_high = np.zeros_like(gaps)
     if plan.query.any() or plan.key.any():
         shift_low, shift_high = _shifts(plan, before, error, reference)
@@ -165,11 +185,16 @@ def _exponents(
     )
 
 
-def _gaps(seen: HeadTrace) -> Gaps:
-    """Best score minus score, (W, T, T), and the first key of each argmax set, (W, T)."""
+def exact_rows(plan: HeadPlan, seen: HeadTrace) -> ExactRows:
+    """Gaps and values, exactly and then as floats."""
     reference = seen.best.argmax(axis=2)
     top = np.take_along_axis(seen.scores.num, reference[..., None], axis=2)
-    return ratio(top - seen.scores.num, seen.scores.den), reference
+    apart = add(
+        Scaled(seen.values.num[:, None, :, :], seen.values.den),
+        Scaled(-seen.mean.num[:, :, None, :], seen.mean.den),
+    )
+    gaps = ratio(top - seen.scores.num, seen.scores.den)
+    return ExactRows(gaps, reference, along(plan, apart.floats()))
 
 
 def _shifts(

@@ -43,6 +43,7 @@ FEW_WORDS = 600  # always run rather than bounded
 SOME_WORDS = 5_000  # run if the greatest length asked for has no more
 MANY_WORDS = 20_000  # run if the sets are too large, or their bounds too loose
 BINDING = 64  # the words with the greatest errors that a bound remembers
+KEPT_SCORES = 10_000_000  # of the exact runs that are kept
 KEPT_PAIRS = 40_000_000  # queries × keys of the sets that are kept
 COLD_LEAK = 1e-3  # the leak at which a head's reference β is taken
 
@@ -95,6 +96,7 @@ class Lengths:
         self._tallies: dict[int, Tally] = {}
         self._ties: dict[int, dict[HeadId, Ties]] = {}
         self._runs: dict[int, list[ExactTrace]] = {}
+        self._latest: tuple[tuple[int, int], list[ExactTrace]] | None = None
         self._binding: dict[int, ExactTrace] = {}
         self._memories: dict[int, HeadMemory] = {}
 
@@ -257,10 +259,21 @@ class Lengths:
         }
 
     def traces(self, n: int, chunk: int) -> Iterator[ExactTrace]:
-        """Exact runs of all words of length n; kept where they are few."""
+        """Exact runs of all words of length n; kept where they are few, and the latest of those
+        that are not many."""
         batches = all_words(len(self.model.alphabet), n, chunk)
-        if len(self.model.alphabet) ** n > FEW_WORDS:
-            yield from (run(self.model, codes) for codes in batches)
+        words = len(self.model.alphabet) ** n
+        if words > FEW_WORDS:
+            if self._latest is not None and self._latest[0] == (n, chunk):
+                yield from self._latest[1]
+                return
+            scores = words * (n + self.model.sinks) ** 2 * len(self.model.heads)
+            runs = (run(self.model, codes) for codes in batches)
+            if scores > KEPT_SCORES:
+                yield from runs
+                return
+            self._latest = (n, chunk), list(runs)
+            yield from self._latest[1]
             return
         if n not in self._runs:
             self._runs[n] = [run(self.model, codes) for codes in batches]
