@@ -13,7 +13,7 @@ from softhat.io.errors import SofthatError, extra
 from softhat.io.files import json_bytes, write_folder
 from softhat.numbers.positions import Table, nearest_float
 from softhat.numbers.stored import to_json
-from softhat.numerics.formats import FORMATS
+from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Answers
 from softhat.transformer.rows import distinct_rows
 from softhat.transformer.weights import BOS, EOS, Layer, Sparse, Transformer
@@ -111,11 +111,7 @@ def import_torch() -> Any:
 
 def torch_dtype(dtype: Any) -> Any:
     """A torch dtype from its name or itself, if softhat knows the format."""
-    torch = import_torch()
-    name = str(dtype).removeprefix("torch.")
-    if name not in FORMATS:
-        raise SofthatError(f"unknown dtype {name!r}: choose one of {', '.join(FORMATS)}")
-    return getattr(torch, name)
+    return getattr(import_torch(), format_of(str(dtype).removeprefix("torch.")).name)
 
 
 def transformer_of(model: Any) -> Transformer:

@@ -23,8 +23,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "")
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(_shown(x))}</td>' for x in row) + "</tr>"
         for row in rows
     )
-    caption = f"<caption style='text-align:left'>{escape(title)}</caption>" if title else ""
-    return f"<table>{caption}<tr>{top}</tr>{body}</table>"
+    return f"<table>{_caption(title) if title else ''}<tr>{top}</tr>{body}</table>"
 
 
 def heat(weights: Any, tokens: Sequence[str], title: str) -> str:
@@ -41,8 +40,12 @@ def heat(weights: Any, tokens: Sequence[str], title: str) -> str:
             for w in map(float, row)
         )
         lines.append(f"<tr><th style='font-size:75%'>{name}</th>{cells}</tr>")
-    caption = f"<caption style='text-align:left'>{escape(title)}</caption>"
-    return f"<table style='display:inline-table;margin-right:1em'>{caption}{''.join(lines)}</table>"
+    style = "display:inline-table;margin-right:1em"
+    return f"<table style='{style}'>{_caption(title)}{''.join(lines)}</table>"
+
+
+def _caption(title: str) -> str:
+    return f"<caption style='text-align:left'>{escape(title)}</caption>"
 
 
 def _shown(value: Any) -> str:

@@ -91,8 +91,7 @@ def _check(model: Checkpoint, spec: Specification, dtype: str, domain: str, budg
         )
     if domain not in DOMAINS:
         raise SofthatError(f"domain is 'completable' or 'all', not {domain!r}")
-    if not budget > 0:
-        raise SofthatError(f"the budget is a number of seconds above 0, not {budget}")
+    check_budget(budget)
     spec.check_fits(model.vocabulary, model.outputs, model.head)
 
 
@@ -106,7 +105,7 @@ def _offsets(
         raise SofthatError(f"max_length is a count of symbols, not {max_length!r}")
     if offset == "all":
         if max_length is not None and max_length > room:
-            raise _too_long(max_length, room, model)
+            raise too_long(max_length, room, model)
         most = whole if max_length is None else max_length
         last = whole if max_length is None else max(0, max(whole, max_length) - max_length)
         return [(at, max(0, min(most, max(whole, most) - at))) for at in range(last + 1)]
@@ -115,13 +114,18 @@ def _offsets(
     if offset > room:
         raise SofthatError(f"offset {offset} is outside the context of {model.context} positions")
     if max_length is not None and offset + max_length > room:
-        raise _too_long(max_length, room - offset, model)
+        raise too_long(max_length, room - offset, model)
     return [(offset, max(0, whole - offset) if max_length is None else max_length)]
 
 
-def _too_long(max_length: int, room: int, model: Checkpoint) -> SofthatError:
+def check_budget(budget: float) -> None:
+    if not budget > 0:
+        raise SofthatError(f"the budget is a number of seconds above 0, not {budget}")
+
+
+def too_long(max_length: Any, room: int, model: Checkpoint) -> SofthatError:
     return SofthatError(
-        f"words of {max_length} symbols do not fit: the context of {model.context} positions has "
+        f"words of {max_length!r} symbols do not fit: the context of {model.context} positions has "
         f"room for {room}"
     )
 

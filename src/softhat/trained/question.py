@@ -35,4 +35,4 @@ class Question:
 
     def length(self, state: int, read: int) -> int:
         """The length of the shortest word that shows a decision made after `read` symbols."""
-        return read + int(self.need[state])
+        return self.spec.length(state, read, self.domain)

@@ -27,7 +27,7 @@ from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm, read_che
 from softhat.trained.deciding import FEW, proofs
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.one_layer import cells_to
-from softhat.trained.prove import DOMAINS
+from softhat.trained.prove import DOMAINS, check_budget, too_long
 from softhat.trained.question import Question
 from softhat.trained.rounding import UNITS, Array, rounding_of
 from softhat.trained.specification import Specification, read_specification
@@ -139,8 +139,7 @@ def _most(
     ):  # fmt: skip
         if value not in known:
             raise SofthatError(f"{name} is one of {', '.join(known)}, not {value!r}")
-    if not budget > 0:
-        raise SofthatError(f"the budget is a number of seconds above 0, not {budget}")
+    check_budget(budget)
     spec.check_fits(model.vocabulary, model.outputs, model.head)
     if type(offset) is not int or not 0 <= offset < model.context:
         raise SofthatError(f"offset {offset!r} is outside the context of {model.context} positions")
@@ -148,10 +147,7 @@ def _most(
     if max_length is None:
         return max(0, room - (spec.eos is not None))
     if type(max_length) is not int or not 0 <= max_length <= room:
-        raise SofthatError(
-            f"words of {max_length!r} symbols do not fit: the context of {model.context} positions "
-            f"has room for {room}"
-        )
+        raise too_long(max_length, room, model)
     return max_length
 
 

@@ -99,9 +99,7 @@ def read_stream(file: IO[bytes], name: str, most: int = MOST_BYTES) -> bytes:
 def read_bytes(path: str | Path, inside: Path | None = None, most: int = MOST_BYTES) -> bytes:
     """What a file holds."""
     with opened(path, inside) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise SofthatError(f"{path} is too large: {size:,} bytes, at most {most:,} are read")
+        _check_size(path, os.fstat(file.fileno()).st_size, most)
         return read_stream(file, str(path), most)
 
 
@@ -128,11 +126,8 @@ def check_folder(folder: Path) -> None:
         if not path.is_file():
             raise SofthatError(f"{path} is not a regular file: not a checkpoint to be opened")
         most = MOST_TENSOR_BYTES if path.suffix == ".safetensors" else MOST_TOKENIZER_BYTES
-        if (
-            path.suffix in (".json", ".txt", ".jinja", ".safetensors")
-            and (size := path.stat().st_size) > most
-        ):
-            raise SofthatError(f"{path} is too large: {size:,} bytes, at most {most:,} are read")
+        if path.suffix in (".json", ".txt", ".jinja", ".safetensors"):
+            _check_size(path, path.stat().st_size, most)
 
 
 def read_json(path: str | Path, inside: Path | None = None) -> Any:
@@ -206,10 +201,7 @@ def read_metadata(path: str | Path, inside: Path | None = None) -> dict[str, Any
 def _header(file: BufferedReader, name: str) -> tuple[Any, int, int]:
     """The header of a safetensors file, the file's size and the header's."""
     size = os.fstat(file.fileno()).st_size
-    if size > MOST_TENSOR_BYTES:
-        raise SofthatError(
-            f"{name} is too large: {size:,} bytes, at most {MOST_TENSOR_BYTES:,} are read"
-        )
+    _check_size(name, size, MOST_TENSOR_BYTES)
     length = int.from_bytes(file.read(8), "little")
     if size < 8 or length > min(size - 8, _MOST_HEADER):
         raise SofthatError(f"{name} is not a safetensors file: its header is cut off")
@@ -258,6 +250,11 @@ def _numpy_dtype(name: str) -> np.dtype[Any]:
 
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(_DTYPES[name]).newbyteorder("<")
+
+
+def _check_size(name: str | Path, size: int, most: int) -> None:
+    if size > most:
+        raise SofthatError(f"{name} is too large: {size:,} bytes, at most {most:,} are read")
 
 
 def _check_kind(name: str, mode: int) -> None:

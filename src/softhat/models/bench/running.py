@@ -199,19 +199,17 @@ def memory(settings: BenchSettings) -> BenchTable:
     """The most memory that Python and NumPy held at a time."""
     rows: list[tuple[Cell, ...]] = []
     model = compile("(Y a) S (#(a) > #(b))", alphabet="abc")
-    piece = _tokens(1 << 16)
-    for n in settings.pick((10**5, 10**6), (10**6, 10**7)):
-        stream = model.stream("float32")
-        rows.append(("stream", n, _peak(lambda s=stream, n=n: _feed(s, piece, n)), None))
-    rows[-1] = (*rows[-1][:3], _ratio(rows[-1][2], rows[-2][2]))
     two_way = compile("F (a & O b) & #(a) > #>(b)", alphabet="abc")
-    for n in settings.pick((10**5, 10**6), (10**6, 10**7)):
-        rows.append(("both ways", n, _peak(lambda n=n: _read(two_way, piece, n)), None))
-    rows[-1] = (*rows[-1][:3], _ratio(rows[-1][2], rows[-2][2]))
-    for n in (1000, 2000):
-        tokens = _tokens(n)
-        rows.append(("dense", n, _peak(lambda t=tokens: model.run_batch(t[None], "float32")), None))
-    rows[-1] = (*rows[-1][:3], _ratio(rows[-1][2], rows[-2][2]))
+    piece = _tokens(1 << 16)
+    many = settings.pick((10**5, 10**6), (10**6, 10**7))
+    for runtime, (short, long), action in (
+        ("stream", many, lambda n: partial(_feed, model.stream("float32"), piece, n)),
+        ("both ways", many, lambda n: partial(_read, two_way, piece, n)),
+        ("dense", (1000, 2000), lambda n: partial(model.run_batch, _tokens(n)[None], "float32")),
+    ):
+        peaks = _peak(action(short)), _peak(action(long))
+        rows.append((runtime, short, peaks[0], None))
+        rows.append((runtime, long, peaks[1], peaks[1] / peaks[0]))
     return BenchTable(
         "Peak memory",
         ("runtime", "tokens", "MB", "ratio to the row above"),
@@ -219,10 +217,6 @@ def memory(settings: BenchSettings) -> BenchTable:
         "A stream's memory does not depend on how much it has read, nor does that of a model that "
         "looks both ways and reads a word in several passes (`stream_word`).",
     )
-
-
-def _ratio(after: Any, before: Any) -> float:
-    return float(after) / float(before)
 
 
 def _peak(action: Any) -> float:
