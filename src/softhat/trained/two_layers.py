@@ -237,19 +237,19 @@ class TwoLayers:
         value in each entry, and errors of the proof's own."""
         keys, width = self.keys, self.model.width
         there = keys.there[:read]
-        ck = slice(chosen.start, chosen.stop)
-        cv = slice(width + chosen.start, width + chosen.stop)
-        own_keys = slice(width + chosen.start, width + chosen.stop)
-        own_values = slice(2 * width + chosen.start, 2 * width + chosen.stop)
-        weights = self._weights(mixed, chosen, ck, own_keys, read, there)
+        # `mixed` has the queries of all heads, then their keys and values; `keys` has no queries.
+        second, third = (
+            slice(part * width + chosen.start, part * width + chosen.stop) for part in (1, 2)
+        )
+        weights = self._weights(mixed, chosen, second, read)
         if weights is None:
             return None
         low, high, own_low, own_high = weights
-        values, spread = keys.centre[:read, :, cv], keys.generators[:read, :, :, cv]
-        boxed = keys.error[:read, :, cv]
-        mine, my_spread = mixed.centre[own_values], mixed.generators[:, own_values]
-        my_error = mixed.error[own_values]
-        middle, axes = self._axes(read, cv)
+        values, spread = keys.centre[:read, :, second], keys.generators[:read, :, :, second]
+        boxed = keys.error[:read, :, second]
+        mine, my_spread = mixed.centre[third], mixed.generators[:, third]
+        my_error = mixed.error[third]
+        middle, axes = self._axes(read, second)
         along = (values - middle) @ axes.T
         reach = np.abs(spread @ axes.T).sum(2) + boxed @ np.abs(axes.T)
         my_along = (mine - middle) @ axes.T
@@ -293,28 +293,24 @@ class TwoLayers:
         return self.axes[key]
 
     def _weights(
-        self,
-        mixed: ActivationSet,
-        chosen: slice,
-        ck: slice,
-        own: slice,
-        read: int,
-        there: NDArray[np.bool_],
+        self, mixed: ActivationSet, chosen: slice, own: slice, read: int
     ) -> tuple[Array, Array, float, float] | None:
         """Ranges of the softmax weights, up to one factor: of all nodes, and of the query's own
-        position."""
+        position. A head's queries are at `chosen` in `mixed`, its keys at `own`; in what is kept of
+        other positions its keys are at `chosen`."""
         model, keys, rounding = self.model, self.keys, self.rounding
+        there = keys.there[:read]
         query = mixed.centre[chosen] * model.scale
         turned = mixed.generators[:, chosen] * model.scale
         rest = mixed.error[chosen] * model.scale
-        centre, error = keys.centre[:read, :, ck], keys.error[:read, :, ck]
+        centre, error = keys.centre[:read, :, chosen], keys.error[:read, :, chosen]
         if not np.isfinite(error[there]).all():
             return None
         middle = centre[there].mean(0)
         centres = np.concatenate([centre.reshape(-1, len(query)), mixed.centre[None, own]])
         apart = centres - middle
         scores = apart @ query
-        spread = keys.generators[:read, :, :, ck]
+        spread = keys.generators[:read, :, :, chosen]
         radius = np.abs(spread).sum(2) + error
         mine = mixed.generators[:, own]
         my_radius = np.abs(mine).sum(0) + mixed.error[own]
