@@ -79,7 +79,6 @@ def command(
         refuse_given(f"{'--json' if as_json else '--coq'} says all that is known", "--explain")
     if exported:
         refuse_for_folder("an export")
-        refuse_given("no words are read", "--symbols", "--props")
     if not coq:
         refuse_given("only --coq writes a file", "--out")
     if coq:

@@ -18,6 +18,7 @@ from softhat.io.errors import SofthatError
 from softhat.io.files import check_writable, write_file
 from softhat.logic.fragments import symbols_of
 from softhat.logic.semantics.truth import resolve_at
+from softhat.logic.syntax.nodes import Formula
 from softhat.models.compile_arguments import OUTPUT
 from softhat.models.compiler import compile as compile_formula
 from softhat.transformer.weights import Attention
@@ -67,42 +68,43 @@ def command(
             raise SofthatError(
                 "a RASP program is one output over tokens: leave --also, --props out"
             )
-        value_model = read_rasp(formula, known, attention, max_length, causal)
-        names = {"program": value_model.name}
-        _report(value_model, names, folder, attention, program, dot, as_json, inferred=False)
-        return
-    if is_log_depth(formula):
+        model: Any = read_rasp(formula, known, attention, max_length, causal)
+        texts = {"program": model.name}
+    elif is_log_depth(formula):
         if also or props or causal:
             raise SofthatError(
                 "a language in logarithmic depth is one output over symbols: leave --also, "
                 "--props and --causal out"
             )
-        language = read_log_depth(formula, known, attention, max_length)
-        texts = depth_texts(formula, language)
-        inferred = is_inferred(formula, alphabet)
-        _report(language, texts, folder, attention, program, dot, as_json, inferred)
-        return
-    if max_length is not None or causal:
-        raise SofthatError("--max-length and --causal are for RASP programs: file.py:NAME")
-    given = inputs.read_given(formula, known, props)
-    known = known if given.alphabet is None else list(given.alphabet)
-    formulas = {name: given.formula}
-    for entry in also or []:
+        model = read_log_depth(formula, known, attention, max_length)
+        texts = depth_texts(formula, model)
+    else:
+        if max_length is not None or causal:
+            raise SofthatError("--max-length and --causal are for RASP programs: file.py:NAME")
+        given = inputs.read_given(formula, known, props)
+        known = known if given.alphabet is None else list(given.alphabet)
+        formulas = {name: given.formula, **_further(also or [], name, known, props)}
+        where = resolve_at(given.formula, at) if at is not None else given.at
+        names = known or symbols_of(*formulas.values()) if props else known
+        kind: Any = {"propositions" if props else "alphabet": names}
+        model = compile_formula(formulas, attention=attention, at=where, **kind)
+        if is_inferred(formula, alphabet) and not props:
+            warn_if_trivial(formulas.values(), model.transformer.symbols)
+        texts = {key: str(f) for key, f in formulas.items()}
+    _report(model, texts, folder, attention, program, dot, as_json, is_inferred(formula, alphabet))
+
+
+def _further(
+    also: list[str], name: str, known: list[str] | None, props: bool
+) -> dict[str, Formula]:
+    """The outputs of `--also`, beside the first one, which has a name."""
+    formulas: dict[str, Formula] = {}
+    for entry in also:
         key, equals, text = entry.partition("=")
-        if not equals or key in formulas:
+        if not equals or key in (name, *formulas):
             raise SofthatError(f"--also takes NAME=FORMULA with a new name, not {entry!r}")
         formulas[key] = inputs.read_formula(text, known, props)
-    where = resolve_at(given.formula, at) if at is not None else given.at
-    inferred = is_inferred(formula, alphabet)
-    if props:
-        named = known or symbols_of(*formulas.values())
-        model = compile_formula(formulas, propositions=named, attention=attention, at=where)
-    else:
-        model = compile_formula(formulas, alphabet=known, attention=attention, at=where)
-        if inferred:
-            warn_if_trivial(formulas.values(), model.transformer.symbols)
-    texts = {key: str(f) for key, f in formulas.items()}
-    _report(model, texts, folder, attention, program, dot, as_json, inferred)
+    return formulas
 
 
 def _report(

@@ -80,10 +80,12 @@ def read_ahat(argument: str) -> AHAT:
     return load_ahat(argument)
 
 
-def refuse_for_folder(what: str = "a model folder") -> None:
-    """What is compiled already cannot be compiled otherwise."""
+def refuse_for_folder(what: str = "a model folder", words: bool = False) -> None:
+    """What is compiled already cannot be compiled otherwise; options of words go with `words`."""
     refuse_given(f"{what} has its alphabet", "--alphabet")
     refuse_given(f"{what} is compiled already", "--attention", "--predicates")
+    if not words:
+        refuse_given("no words are read", "--symbols", "--props")
 
 
 def _read_program(argument: str, options: ModelOptions) -> Any:
@@ -96,7 +98,7 @@ def _read_program(argument: str, options: ModelOptions) -> Any:
 
 def is_hard(read: object) -> TypeGuard[AHAT]:
     """Is it an AHAT? Their module is imported only where no formula's model was read."""
-    if isinstance(read, Model):
+    if read is None or isinstance(read, Model):
         return False
     from softhat.ahat.model import AHAT
 
@@ -120,17 +122,24 @@ def refuse_ahat(read: Any, argument: str) -> None:
         )
 
 
-def read_model(argument: str, options: ModelOptions) -> Any:
-    """The model in a folder, the AHAT in a file, or the compiled formula."""
-    alphabet, symbols, props = options.alphabet, options.symbols, options.props
+def _read_ready(argument: str, options: ModelOptions, words: bool) -> Any:
+    """The model in a folder, the AHAT in a file, or a compiled program; None of a formula."""
     if is_folder(argument):
-        refuse_for_folder()
-        refuse_given("no words are read", "--symbols", "--props")
+        refuse_for_folder(words=words)
         return load(argument)
     if is_ahat(argument):
         return read_ahat(argument)
     if is_rasp(argument) or is_log_depth(argument):
         return _read_program(argument, options)
+    return None
+
+
+def read_model(argument: str, options: ModelOptions) -> Any:
+    """The model in a folder, the AHAT in a file, or the compiled formula."""
+    alphabet, symbols, props = options.alphabet, options.symbols, options.props
+    ready = _read_ready(argument, options, words=False)
+    if ready is not None:
+        return ready
     known = read_alphabet(alphabet, symbols, props)
     given = read_given(argument, known, props)
     names = given.alphabet or tuple(symbols_of(given.formula)) or (() if props else ("a",))
@@ -156,12 +165,10 @@ def read_model_and_words(
     """
     alphabet, symbols, props = options.alphabet, options.symbols, options.props
     check_standard_input(argument, arguments)
-    if is_folder(argument) or is_rasp(argument) or is_log_depth(argument):
-        if is_folder(argument):
-            refuse_for_folder()
-            model = load(argument)
-        else:
-            model = _read_program(argument, options)
+    model = _read_ready(argument, options, words=True)
+    if is_hard(model):
+        return model, read_words(arguments, are_tokens(symbols, False, model.alphabet), False)
+    if model is not None:
         if isinstance(model, Model) or has_values(model):
             transformer = model.transformer
             if transformer.propositional:
@@ -174,9 +181,6 @@ def read_model_and_words(
         if has_values(model):
             return model, [to_tokens(model, word) for word in words]
         return model, words
-    if is_ahat(argument):
-        hard = read_ahat(argument)
-        return hard, read_words(arguments, are_tokens(symbols, False, hard.alphabet), False)
     known = read_alphabet(alphabet, symbols, props)
     given, words = read_given_and_words(argument, arguments, known, symbols, props)
     names = given.alphabet

@@ -95,7 +95,6 @@ def command(
     exported = is_export(model)
     if exported:
         refuse_for_folder("an export")
-        refuse_given("no words are read", "--symbols", "--props")
     loaded: Any = model if exported else read_model(model, options)
     refuse_ahat(loaded, model)
     for picture in (plot, phase):

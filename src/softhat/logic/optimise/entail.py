@@ -6,7 +6,7 @@ A `Look` sees a few levels of operators only. It answers yes, or that it does no
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from softhat.logic.connectives import negation
 from softhat.logic.refute import neither, refuted, together
@@ -42,20 +42,17 @@ from softhat.logic.syntax.nodes import (
 )
 
 # !op(!f) is dual(f); !op(!f, !g) is dual(f, g).
-DUAL: dict[type[Unary], type[Unary]] = {
+DUAL: dict[type[Formula], type[Any]] = {
     Yesterday: WeakYesterday,
     Once: Historically,
     Tomorrow: WeakTomorrow,
     Eventually: Always,
-}
-DUAL |= {dual: kind for kind, dual in DUAL.items()}
-BINARY_DUAL: dict[type[Binary], type[Binary]] = {
     And: Or,
     Since: Triggered,
     Until: Release,
     WeakUntil: StrongRelease,
 }
-BINARY_DUAL |= {dual: kind for kind, dual in BINARY_DUAL.items()}
+DUAL |= {dual: kind for kind, dual in DUAL.items()}
 NEGATED: dict[str, nodes.Relation] = {
     "<": ">=",
     "<=": ">",
@@ -97,8 +94,8 @@ def without_not(node: Not) -> Formula:
             return Comparison(left, NEGATED[relation], right)
         case Unary(Not(operand)) as inner if type(inner) in DUAL:
             return DUAL[type(inner)](operand)
-        case Binary(Not(left), Not(right)) as inner if type(inner) in BINARY_DUAL:
-            return BINARY_DUAL[type(inner)](left, right)
+        case Binary(Not(left), Not(right)) as inner if type(inner) in DUAL:
+            return DUAL[type(inner)](left, right)
         case Xor(left, right):
             return Iff(left, right)
         case Iff(left, right):
