@@ -177,13 +177,13 @@ class StackMachine(OnTapes):
                 label = i.next
                 full = len(stack) >= self.cells // 2 and program[label].operation != "halt"
             steps, tape_steps = steps + 1, tape_steps + 1
-        halted = halted or (not full and self._stops(label, word[at:], stack))
+        halted = halted or (not full and self._stops(label, word[at:]))
         told = self.tape_machine.run(word, max_steps=tape_steps)
         return StackRun(
             told.prompt, told.tokens, steps, halted, tuple(output), tuple(stack), label, full=full
         )
 
-    def _stops(self, label: str, rest: list[str], stack: list[str]) -> bool:
+    def _stops(self, label: str, rest: list[str]) -> bool:
         """Does nothing come next? (A pop looks one step later whether it has a case.)"""
         i = dict(self.instructions)[label]
         if i.operation == "read":

@@ -55,7 +55,6 @@ MOST_FETCHED = 1_024
 PRECISE = 1 << 20
 """Means may be outputs: attention to them is as sharp as for words of this length, so that what
 leaks away is below the rounding of float32."""
-_ONE = exact(1)
 
 # Widths
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
-from typing import Any
 
 from softhat.frontends.rasp.number_functions import (
     affine_values,
@@ -78,7 +77,7 @@ def to_categories(shop: Workshop, known: Known, most: int = MOST_ENTRIES) -> Cat
         case Categories():
             return known
         case Counted():
-            values = _values_of(known)
+            values = {tag: v for tag, v in known.values.items() if v is not None}
             if len(values) > most:
                 raise shop.fault(
                     f"{len(values):,} values of a count; {most:,} are the most: map it to "
@@ -125,10 +124,8 @@ def alike(shop: Workshop, known: Joint) -> list[tuple[Literal, list[Value]]]:
     place; and for each group the bit that says that the value is one of it."""
     places = [plain(value) for value in affine_values(shop, known.place)]
     base = known.base
-    if isinstance(base, Counted):
-        values = list(_values_of(base).values())
-    else:
-        values = list(base.values)
+    known_values = base.values.values() if isinstance(base, Counted) else base.values
+    values = [value for value in known_values if value is not None]
     together: dict[Hashable, list[Value]] = {}
     for value in values:
         results = tuple(tagged(shop.apply(known.f, value, place)) for place in places)
@@ -140,11 +137,6 @@ def alike(shop: Workshop, known: Joint) -> list[tuple[Literal, list[Value]]]:
         (shop.where(base, partial(_is_among, frozenset(map(tagged, group)))), group)
         for group in together.values()
     ]
-
-
-def _values_of(known: Counted) -> dict[Any, Value]:
-    """The values of a count's tables, by their tags."""
-    return {tagged(v): v for _, table in known.tables for v in table if v is not None}
 
 
 def _is_among(tags: frozenset[Hashable], value: Value) -> bool:

@@ -88,8 +88,7 @@ def _mapped_count(shop: Workshop, f: Callable[[Value], Value], x: Counted) -> Kn
 
 def smallest(shop: Workshop, known: Counted) -> Known:
     """Categories, where a count has only a few values left."""
-    values = {tagged(value) for _, table in known.tables for value in table}
-    return to_categories(shop, known) if len(values) <= 2 else known
+    return to_categories(shop, known) if len(known.values) <= 2 else known
 
 
 def _linear(f: Callable[[Value], Value], x: Quantity) -> Quantity | None:

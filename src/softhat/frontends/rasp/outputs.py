@@ -24,6 +24,7 @@ from softhat.frontends.rasp.values import (
     Placed,
     Quantity,
     QuotientCase,
+    tagged,
 )
 from softhat.frontends.rasp.workshop import MOST_CHANGES, ChangesOftenError, Workshop
 from softhat.program.heads import Average, MatchMean, Range
@@ -191,15 +192,14 @@ def _categories(shop: Workshop, known: Categories, asked: DecoderOutputs) -> Dec
 
 def _digits(shop: Workshop, known: Counted, asked: DecoderOutputs) -> Decoder:
     """Places in the list of all values, in binary, straight from the count."""
-    tags = {(type(v), v): v for _, table in known.tables for v in table if v is not None}
-    values = tuple(tags.values())
+    values = tuple(v for v in known.values.values() if v is not None)
     if len(values) <= 2:
         return _categories(shop, to_categories(shop, known), asked)
-    place = {tag: k for k, tag in enumerate(tags)}
+    place = {tagged(value): k for k, value in enumerate(values)}
     count = (len(values) - 1).bit_length()
 
     def digit(b: int) -> Callable[[Value], bool]:
-        return lambda v: v is not None and bool(place[(type(v), v)] >> b & 1)
+        return lambda v: v is not None and bool(place[tagged(v)] >> b & 1)
 
     names = tuple(asked.bit(shop.where(known, digit(b)), f"bit{b}") for b in range(count))
     there = shop.where(known, lambda v: v is not None)

@@ -51,9 +51,8 @@ class DistanceWindow:
 
 
 Where = Choice["none", "<=", "<", ">=", ">", "="] | DistanceWindow
-_MASKS: dict[tuple[int | None, int | None], Where] = {
+_MASKS: dict[tuple[int | None, int | None], Mask] = {
     (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
-    (0, 0): "=",
 }  # fmt: skip
 
 
@@ -186,12 +185,10 @@ def _coded(shop: Workshop, codes: list[Code], rest: list[Condition]) -> AtCode:
     order = next((code.order for code in codes if code.order is not None), None)
     if shop.causal:
         high = 0 if high is None else min(0, high)
-    masks: dict[tuple[int | None, int | None], Mask] = {
-        (None, None): "none", (None, 0): "<=", (None, -1): "<", (0, None): ">=", (1, None): ">",
-    }  # fmt: skip
-    if (low, high) not in masks:
+    mask = _MASKS.get((low, high))
+    if mask is None:
         raise MixedError("an equality of counts within a window of distances, which is no mask")
-    return AtCode(tuple(keys), tuple(queries), masks[low, high], order, tuple(pairs))
+    return AtCode(tuple(keys), tuple(queries), mask, order, tuple(pairs))
 
 
 def _pair_digits(shop: Workshop, pairs: ClassPairs) -> tuple[list[Literal], list[Literal]]:
@@ -335,7 +332,8 @@ def _joined(cells: list[DistanceWindow], queries: list[Literal]) -> list[tuple[W
     for at in range(1, len(cells) + 1):
         if at == len(cells) or queries[at] != queries[start]:
             ends = (cells[start].low, cells[at - 1].high)
-            joined.append((_MASKS.get(ends, DistanceWindow(*ends)), queries[start]))
+            where: Where = "=" if ends == (0, 0) else _MASKS.get(ends) or DistanceWindow(*ends)
+            joined.append((where, queries[start]))
             start = at
     return joined
 

@@ -136,8 +136,7 @@ def _values(shop: Workshop, known: Known) -> list[Value] | None:
         case Categories():
             return [*known.values, *([] if known.total else [None])]
         case Counted():
-            by_tag = {tagged(v): v for _, table in known.tables for v in table}
-            return list(by_tag.values())
+            return list(known.values.values())
         case Placed():
             return list({tagged(v): v for v in known.values}.values())
         case Quantity() if (form := known.affine) is not None:

@@ -186,6 +186,11 @@ class Counted:
     """The same as a number by cases of counts, where it still is one."""
     order: Order | None = None
 
+    @property
+    def values(self) -> dict[Any, Value]:
+        """All values of the tables by their tags, None among them."""
+        return {tagged(v): v for _, table in self.tables for v in table}
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

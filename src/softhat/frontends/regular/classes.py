@@ -40,11 +40,11 @@ def members(place: ClassPlace, alphabet: tuple[str, ...] | None) -> list[str]:
     named: dict[str, int] = {}
     at, end = 1 + negated, len(place.text) - 1
     while at < end:
-        first, after = _one(place, at, end, kinds)
+        first, after = _one(place, at, kinds)
         if first is None:
             at = after
         elif place.text[after] == "-" and after + 1 < end:
-            last, at_end = _one(place, after + 1, end, kinds)
+            last, at_end = _one(place, after + 1, kinds)
             if last is None or last < first:
                 raise place.fault(f"the range {place.text[at:at_end]} goes backwards", at)
             _add_range(place, first, last, alphabet, named, at)
@@ -58,7 +58,7 @@ def members(place: ClassPlace, alphabet: tuple[str, ...] | None) -> list[str]:
     return _known(place, alphabet, kinds, named, negated)
 
 
-def _one(place: ClassPlace, at: int, end: int, kinds: list[str]) -> tuple[str | None, int]:
+def _one(place: ClassPlace, at: int, kinds: list[str]) -> tuple[str | None, int]:
     """A character and where the next begins; None for a kind such as \\d, which is noted."""
     char = place.text[at]
     if char == "\\":
