@@ -57,25 +57,21 @@ def view_of_model(
     """A compiled model; `used` are the symbols of the input where the alphabet was inferred, `at`
     is where the formula is read if neither it nor the model says so."""
     parts = Parts(model.formulas)
-    return {
-        "format": FORMAT,
-        "kind": "formula",
-        "title": "; ".join(map(str, model.formulas.values())),
-        "attention": model.attention,
-        "alphabet": list(model.transformer.symbols),
-        "alphabet_from": alphabet_from,
-        "used": sorted(used),
-        "longest": None,
-        "propositional": model.transformer.propositional,
-        "formula": {"nodes": parts.nodes()},
-        "outputs": [
+    certificate = model.certificate
+    return _view(
+        "formula",
+        "; ".join(map(str, model.formulas.values())),
+        _transformer(model.transformer, parts, _leaks(certificate)),
+        alphabet_from=alphabet_from,
+        used=sorted(used),
+        formula={"nodes": parts.nodes()},
+        outputs=[
             parts.output(name, formula, model.at or at) for name, formula in model.formulas.items()
         ],
-        "transformer": _transformer(model.transformer, parts, _leaks(model.certificate)),
-        "unit": {"name": "C", "base": _sharpness(model.transformer)},
-        "certificate": _certificate(model.certificate, model),
-        "warnings": _warnings(model) if alphabet_from == "inferred" else [],
-    }
+        unit={"name": "C", "base": _sharpness(model.transformer)},
+        certificate=_certificate(certificate, model),
+        warnings=_warnings(model) if alphabet_from == "inferred" else [],
+    )
 
 
 def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
@@ -88,36 +84,20 @@ def view_of_simulation(simulation: Simulation) -> dict[str, Any]:
             law = laws.get((number, h))
             head["gap"] = None if law is None else law.to_json()
             head["gap_text"] = "" if law is None else law.text
-    named = source.names[: source.d_model]
-    return {
-        "format": FORMAT,
-        "kind": "ahat",
-        "title": "value > 0",
-        "attention": "temperature",
-        "alphabet": list(source.alphabet),
-        "alphabet_from": "own",
-        "longest": None,
-        "propositional": False,
-        "formula": None,
-        "outputs": [
-            {
-                "name": simulation.transformer.outputs[0],
-                "root": None,
-                "at": "last",
-                "facts": f"hard attention; {len(named)} named coordinates; "
-                f"made for {_reach(simulation.length)}",
-            }
-        ],
-        "transformer": transformer,
-        "unit": {"name": "β/β(n)", "base": 1.0},
-        "certificate": {
+    named = len(source.names[: source.d_model])
+    facts = f"hard attention; {named} named coordinates; made for {_reach(simulation.length)}"
+    return _view(
+        "ahat",
+        "value > 0",
+        transformer,
+        outputs=_read_at_the_end(simulation.transformer.outputs[:1], facts),
+        certificate={
             "badges": badges(None, certificate.max_length),
             "lengths": _lengths(certificate.max_length),
             "why": _why(simulation),
             "assumes": [],
         },
-        "warnings": [],
-    }
+    )
 
 
 def view_of_values(model: ValueModel) -> dict[str, Any]:
@@ -125,26 +105,39 @@ def view_of_values(model: ValueModel) -> dict[str, Any]:
     certificate = model.certificate
     outputs = plural(len(model.transformer.outputs), "output")
     facts = f"RASP program, to length {model.max_length}; {outputs}"
+    return _view(
+        "rasp",
+        model.name,
+        _transformer(model.transformer, None, _leaks(certificate)),
+        longest=model.max_length,
+        decoder=decoder_view(model.compiled.decoder, certificate.errors),
+        outputs=_read_at_the_end(model.transformer.outputs, facts),
+        certificate=_certificate(certificate),
+    )
+
+
+def _view(kind: str, title: str, transformer: dict[str, Any], **particular: Any) -> dict[str, Any]:
+    """What every view says, and what is particular to its kind."""
     return {
         "format": FORMAT,
-        "kind": "rasp",
-        "title": model.name,
-        "attention": model.attention,
-        "alphabet": list(model.transformer.symbols),
+        "kind": kind,
+        "title": title,
+        "attention": transformer["attention"],
+        "alphabet": transformer["symbols"],
         "alphabet_from": "own",
-        "longest": model.max_length,
-        "propositional": False,
+        "longest": None,
+        "propositional": transformer["propositional"],
         "formula": None,
-        "decoder": decoder_view(model.compiled.decoder, certificate.errors),
-        "outputs": [
-            {"name": name, "root": None, "at": "last", "facts": facts}
-            for name in model.transformer.outputs
-        ],
-        "transformer": _transformer(model.transformer, None, _leaks(certificate)),
+        "transformer": transformer,
         "unit": {"name": "β/β(n)", "base": 1.0},
-        "certificate": _certificate(certificate),
         "warnings": [],
+        **particular,
     }
+
+
+def _read_at_the_end(names: Iterable[str], facts: str) -> list[dict[str, Any]]:
+    """Outputs that no formula says."""
+    return [{"name": name, "root": None, "at": "last", "facts": facts} for name in names]
 
 
 def _leaks(certificate: Certificate) -> dict[tuple[int, int], float]:
