@@ -10,14 +10,21 @@ import pytest
 
 from softhat.proof.lengths import _ends
 from softhat.proof.longest import longest
+from softhat.proof.softmax import Bound
 from softhat.transformer.weights import scale
 
-Hint = Callable[[float], float | None]
+Hint = Callable[[float], Bound | None]
+
+
+def high(error: float) -> Bound:
+    return Bound(0.0, error, 0.0)
+
+
 HINTS: tuple[Hint, ...] = (
-    lambda left: 1 / (1 + 3 * exp(left)) if left > 0 else None,  # odds of e^-left to 3
-    lambda left: 0.2 / (1 + left) if left > 0 else None,
-    lambda left: 0.25,
-    lambda left: 0.0,
+    lambda left: high(1 / (1 + 3 * exp(left))),  # odds of e^-left to 3: a straight line
+    lambda left: high(0.2 / (1 + left)),
+    lambda left: high(0.25),
+    lambda left: high(0.0),
     lambda left: None,
 )
 
@@ -37,16 +44,13 @@ def test_the_search_finds_the_first_failure(scaled: bool) -> None:
 
         limit = float(rng.uniform(-1, 1))
 
-        def fails(n: int, limit: float = limit) -> str | None:
-            return "too large" if error(n) > limit else None
+        hint = HINTS[len(landmarks) % len(HINTS)]
 
-        def hint(
-            n: int, k: int = len(landmarks) % len(HINTS), limit: float = limit
-        ) -> float | None:
-            return HINTS[k](9 * (limit - error(n)))
+        def ask(n: int, hint: Hint = hint, limit: float = limit) -> Bound | str | None:
+            return "too large" if error(n) > limit else hint(9 * (limit - error(n)))
 
-        first = next((n for n in range(1, upto + 1) if fails(n)), None)
-        found = longest(fails, upto, _ends(upto, scaled), landmarks, 8, hint)
+        first = next((n for n in range(1, upto + 1) if isinstance(ask(n), str)), None)
+        found = longest(ask, upto, _ends(upto, scaled), landmarks, 8)
         assert found == (upto if first is None else first - 1)
 
 
@@ -57,12 +61,9 @@ def test_errors_that_are_known_save_questions(limit: int) -> None:
     for hint in HINTS[0], HINTS[-1]:
         asked.append([])
 
-        def fails(n: int, questions: list[int] = asked[-1]) -> str | None:
+        def ask(n: int, questions: list[int] = asked[-1], hint: Hint = hint) -> Bound | str | None:
             questions.append(n)
-            return "too large" if n > limit else None
+            return "too large" if n > limit else hint(8 * (limit - n + 1) / limit)
 
-        def error(n: int, hint: Hint = hint) -> float | None:
-            return hint(8 * (limit - n + 1) / limit)
-
-        assert longest(fails, 2**53, [2**53], [], 24, error) == limit
-    assert 2 * len(asked[0]) < len(asked[1])
+        assert longest(ask, 2**53, [2**53], [], 24) == limit
+    assert 2 * len(set(asked[0])) < len(asked[1])

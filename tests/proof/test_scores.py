@@ -9,7 +9,7 @@ import numpy as np
 from softhat.numerics import formats
 from softhat.numerics.formats import MANY, NARROW, WIDE_DIGITS
 from softhat.proof import steps
-from softhat.proof.scores import WeightEntry, projection, scale
+from softhat.proof.scores import WeightEntry, lines_of, projection, scale
 from softhat.runtime import attend, dense
 from softhat.transformer.weights import scale as scale_of_models
 
@@ -50,7 +50,7 @@ def test_projections_cover_every_position() -> None:
             for base in rng.choice(["1", "ordinary", "i", "r", "(-1)^i"], 3, replace=False)
         )
         side = tuple(entry for entry in side if entry.weight) or (WeightEntry("1", 0, 1.0),)
-        made = projection(side, n, float(scaled))
+        made = projection(lines_of(side, float(scaled)), n)
         values = [sum(value(entry, i, n, scaled) for entry in side) for i in range(n + 2)]
         assert made.low <= min(values)
         assert max(values) <= made.high
@@ -75,7 +75,7 @@ def test_projections_of_long_words_are_rounded_outward_once() -> None:
         ends = [sum(value(entry, i, n, scaled) for entry in side) for i in (0, 1, n)]
         # The bounds also hold for (i, r) = (1, 1), which no position of a long word has.
         ends.append(ends[1] - sum((n - 1) * value(e, n, n, scaled) for e in side if e.base == "r"))
-        made = projection(side, n, float(scaled))
+        made = projection(lines_of(side, float(scaled)), n)
         for exact, bound, beyond in ((min(ends), made.low, -1), (max(ends), made.high, 1)):
             inside = Fraction(np.nextafter(bound, -beyond * np.inf))
             assert beyond * exact <= beyond * Fraction(bound)

@@ -184,12 +184,7 @@ class Report:
         there, and one question instead of many."""
         key = (kind, form.name)
         if key not in self.limits:
-            limit = self._search(
-                lambda n: _reason(self._bound(kind, n, form)),
-                form,
-                upto,
-                lambda n: _error(self._bound(kind, n, form)),
-            )
+            limit = self._search(lambda n: self._bound(kind, n, form), form, upto)
             if upto is not None and limit == (upto, CONSIDERED):
                 return limit
             self.limits[key] = limit
@@ -259,23 +254,19 @@ class Report:
         return best, why
 
     def _search(
-        self,
-        fails: Callable[[int], str | None],
-        form: Format,
-        upto: int | None = None,
-        error: Callable[[int], float | None] = lambda n: None,
+        self, ask: Callable[[int], Bound | str | None], form: Format, upto: int | None = None
     ) -> tuple[int, str]:
-        """The largest n to `upto` such that no length to n fails, and why n+1 does."""
+        """The largest n to `upto` of which no length to n is answered by a reason why it fails, and
+        the reason of n+1."""
         from softhat.proof.longest import longest  # whose answer is asked again
 
         most = self.proof.longest if upto is None else upto
-        asked = cache(fails)
-        ends = _ends(most, self.scaled)
-        known = self.landmarks[form.name]
-        n = min(most, longest(asked, most, ends, known, form.digits, error))
-        if n and any(map(asked, _ends(n, self.scaled))):
+        asked = cache(ask)
+        ends, known = _ends(most, self.scaled), self.landmarks[form.name]
+        n = min(most, longest(asked, most, ends, known, form.digits))
+        if any(isinstance(asked(end), str) for end in _ends(n, self.scaled) if n):
             n = 0
-        return n, CONSIDERED if n == most else asked(n + 1) or ""
+        return n, CONSIDERED if n == most else str(asked(n + 1) or "")
 
     def _sum_limit(
         self, total: GateSum, clip: Clip | None, form: Format, upto: int
@@ -372,14 +363,6 @@ def _in_format(
     fails: Callable[[int, Format], str | None], form: Format
 ) -> Callable[[int], str | None]:
     return lambda n: fails(n, form)
-
-
-def _reason(result: Bound | str) -> str | None:
-    return result if isinstance(result, str) else None
-
-
-def _error(result: Bound | str) -> float | None:
-    return None if isinstance(result, str) else max(result.low, result.high)
 
 
 def _ends(upto: int, scaled: bool) -> Iterator[int]:

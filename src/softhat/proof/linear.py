@@ -39,6 +39,7 @@ from softhat.proof.check import derived
 from softhat.proof.heads.average import AverageKind
 from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.sign import SignKind
+from softhat.proof.heads.sign.comparison import Comparison
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.softmax import EXACT, Bound
 from softhat.proof.void import UNPROVED
@@ -103,7 +104,7 @@ def linear_bound(kind: Kind, n: int, form: Format) -> Bound:
         case SlopedKind():
             error = kind.leak
         case SignKind():
-            error = _losers(kind, n, form)
+            error = _losers(kind.comparison, n, form)
         case _:
             raise VoidError("a selection: its bound is the certificate's")
     # An output is rounded where it is read and where it is stored, and no mean of bits exceeds 1.
@@ -116,7 +117,7 @@ def _relative(form: Format) -> float:
     return form.unit + (form.u_sum if form.u else 0.0) + SUM64
 
 
-def _losers(kind: SignKind, n: int, form: Format) -> float:
+def _losers(compared: Comparison, n: int, form: Format) -> float:
     """What a comparison gives to the wrong side, in words of any length up to n.
 
     `left` is what remains of the least |L|: the exact sums of float64 take `SUM64` of it, subnormal
@@ -124,31 +125,27 @@ def _losers(kind: SignKind, n: int, form: Format) -> float:
     and half a spacing of the largest (`spaced`). Scores fall by at least `slope` a step.
     """
     relative = _relative(form)
-    # i + r is at most n + 1, and what is linear in both is extreme at a corner.
-    rest = [kind.rest(i, r) for i, r in ((1, 1), (1, n), (n, 1))]
-    least = min(rest) + sum(min(0.0, mean.low) for mean in kind.means) * n
-    most = max(rest) + sum(max(0.0, mean.high) for mean in kind.means) * n
-    spaced: dict[Range, float] = dict.fromkeys(kind.sizes, 0.0)
-    slope, moved = kind.steep, 0.0
-    for mean in kind.means:
-        largest = max(-mean.low, mean.high, 0.0)
-        spaced[mean.over] += largest * (form.roundoff(mean.size) + relative - form.unit)
-        weight = largest / mean.size if mean.size else 0.0
+    spaced: dict[Range, float] = dict.fromkeys(compared.sizes, 0.0)
+    slope, moved = compared.steep, 0.0
+    for mean in compared.means:
+        spaced[mean.over] += mean.largest * (form.roundoff(mean.size) + relative - form.unit)
+        weight = mean.largest / mean.size if mean.size else 0.0
         moved += weight * (n + 2) * form.smallest
         if mean.over != "total":
             # An average lies between 0 (its sink) and its values, and only one side can hurt.
-            steeper = mean.low if mean.over == kind.direction else -mean.high
+            steeper = mean.low if mean.over == compared.direction else -mean.high
             slope += min(0.0, steeper) * (1 + relative) - weight * form.smallest
-    sums = _shared(kind.sizes) * (n + 1)
-    moved += SUM64 * (abs(kind.constant) + abs(kind.at_i) * n + abs(kind.at_r) * (n + 1) + sums)
-    gap = min(
-        max(kind.up, least) if most >= 0 else max(kind.down, -most),
-        max(kind.down, -most) if least <= 0 else max(kind.up, least),
-    )
+    sums = _shared(compared.sizes) * (n + 1)
+    placed = abs(compared.at_i) * n + abs(compared.at_r) * (n + 1)  # i + r is at most n + 1
+    moved += SUM64 * (abs(compared.constant) + placed + sums)
+    least, most = compared.logits(1, n)
+    yes, no = compared.gaps(least, most)
+    gap = yes if least > 0 else no if most < 0 else min(yes, no)
     # An average is off by a share of itself, and by half the spacing of the largest one.
     left = gap * (1 - SUM64) - moved - min(relative * sums, _shared(spaced) * (n + 3))
-    if len(kind.means) == 1:
-        alone = gap * (1 - SUM64 - relative) - moved - relative * max(map(abs, rest))
+    if len(compared.means) == 1:
+        rest = max(map(abs, compared.rests(1, n)))
+        alone = gap * (1 - SUM64 - relative) - moved - relative * rest
         left = max(left, alone)
     if left <= 0 or slope < 1:
         raise VoidError("counts next to the threshold are not told from it")

@@ -10,6 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from math import log
 
+from softhat.proof.softmax import Bound
+
 _LIKELY = tuple(2**k - less for k in range(4, 54) for less in (3, 2, 1, 0, -1))
 """Where formats run out of digits many limits lie, or next to it."""
 _TIMES = range(3, 16, 2)
@@ -23,19 +25,19 @@ _NEAR = 1 << 10
 
 
 def longest(
-    fails: Callable[[int], str | None],
+    ask: Callable[[int], Bound | str | None],
     upto: int,
     ends: Iterable[int],
     landmarks: list[int],
     digits: int,
-    error: Callable[[int], float | None] = lambda n: None,
 ) -> int:
     """The largest n <= upto such that no length to n fails, if bounds only grow between `ends`.
+    What fails is answered by a reason.
 
     `ends` are asked from the shortest on, the last is `upto`, and only before the first that fails
     is searched. Limits of other heads (`landmarks`, to which this one is added) are asked first,
     the last one before all, then powers of two from the format's `digits` outwards, then other
-    likely ones, then those where the `error` of lengths that do not fail would grow too large, then
+    likely ones, then those where the bound of lengths that do not fail would grow too large, then
     the lengths between them.
     """
     low, high = 0, upto + 1
@@ -44,10 +46,10 @@ def longest(
     def narrow(n: int) -> None:
         nonlocal before, low, high
         if low < n < high:
-            if fails(n) is None:
-                before, low = low, n
-            else:
+            if isinstance(ask(n), str):
                 high = n
+            else:
+                before, low = low, n
 
     def among(lengths: Sequence[int]) -> None:
         """By lengths in order."""
@@ -70,7 +72,7 @@ def longest(
     narrow(high - _CLOSE)
     while high - low > 1:
         half = (high - low) // 2
-        likely = _end_of_line(before, low, error)
+        likely = _end_of_line(before, low, ask)
         if likely is not None:
             off = (likely - low) // _NEAR
             narrow(likely - off)
@@ -83,15 +85,16 @@ def longest(
     return low
 
 
-def _end_of_line(before: int, low: int, error: Callable[[int], float | None]) -> int | None:
+def _end_of_line(before: int, low: int, ask: Callable[[int], Bound | str | None]) -> int | None:
     """Where an error that was right at two lengths grows too large, if the logarithm of its odds is
     a straight line: what is left of a gap between scores shrinks with the length, and what does not
     win weighs e to the power of minus that."""
-    first, last = (error(n) if n else None for n in (before, low))
-    if not first or not last or not first < last < _LARGEST:
+    known = [ask(n) for n in (before, low) if n]
+    errors = [max(x.low, x.high) for x in known if isinstance(x, Bound)]
+    if len(errors) < 2 or not 0 < errors[0] < errors[1] < _LARGEST:
         return None
-    start, end, goal = (log(x / (1 - x)) for x in (first, last, _LARGEST))
-    return low + int((low - before) * (goal - end) / (end - start)) if end > start else None
+    first, last, goal = (log(x / (1 - x)) for x in (*errors, _LARGEST))
+    return low + int((low - before) * (goal - last) / (last - first)) if last > first else None
 
 
 def _with_next(lengths: Iterable[int]) -> list[int]:

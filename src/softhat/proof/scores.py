@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf, nextafter
-from operator import add
+from operator import add, mul
 from typing import NamedTuple
 
 from softhat.io.errors import VoidError
@@ -29,10 +29,9 @@ _SURE = 2.0**51
 """Multiples of a grid up to this many times it are added and multiplied exactly in float64."""
 _EXACT = 1 << 53
 """Integers up to this are floats, and so are their quotients by powers of two up to this."""
-_LINEAR = {"1", "ordinary", "i", "r"}
-"""Features that are a line along the word."""
-_ALONG = {"ordinary": 1, "i": 2, "r": 3}
-"""Where a line has its coefficient of a feature; of anything else it has bounds, as constants."""
+_LINEAR = {"1": 0, "ordinary": 1, "i": 2, "r": 3}
+"""Features that are a line along the word, and where a line has the coefficient of each. Anything
+else has bounds, as constants."""
 CARE = 1 + 1e-9
 """For the roundings of this computation itself."""
 
@@ -68,14 +67,6 @@ class Row:
     """Of the operands: weights and projections that storage rounds."""
 
 
-class Line(NamedTuple):
-    """How much a row adds where j = i, at most, and takes off: where i = 1 and where i = n. In
-    between it is at most what a straight line between the two says."""
-
-    added: tuple[float, float]
-    taken: tuple[float, float]
-
-
 @dataclass(frozen=True, slots=True)
 class ScoreTotal:
     """A sum of rows, in logits: its size, the grid of exact scores, and the error of a score."""
@@ -91,10 +82,10 @@ def scale(attention: Attention, n: int) -> float:
 
 
 def rows_of(scores: Scores, n: int, form: Format) -> list[Row]:
-    if not temperature_fits(scores, n, form):
-        raise VoidError(BETA)
     scaled = scale(scores.attention, n)
-    rows = [row_of(query, key, n, scaled, form) for query, key in scores.rows]
+    if not temperature_fits(scores.sharpness, scaled, form):
+        raise VoidError(BETA)
+    rows = [product.row(n) for product in products_of(scores, scaled, form)]
     if sum(max(-row.low, row.high) + row.error for row in rows) > form.summed.largest:
         raise VoidError("the parts of scores overflow")
     return rows
@@ -118,130 +109,127 @@ class Projection:
         return max(-self.low, self.high)
 
 
-def row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
-    """The product of two sides over all pairs of positions of words of length n."""
-    return _row_of(query, key, n if _grows(query) or _grows(key) else 1, scaled, form)
+class StoredSide:
+    """A side of a row in a number format, for words of one scale: what depends on the length is
+    asked for."""
+
+    def __init__(self, side: Side, scaled: float, form: Format) -> None:
+        self.side, self.scaled, self.form = side, scaled, form
+        self.grows = any(entry.base in ("i", "r") for entry in side)
+        """Does it have positions, which grow with the word?"""
+        self.lines = lines_of(side, scaled)
+
+    @cached_property
+    def _loaded(self) -> list[tuple[float, float, bool, float]]:
+        """Of each weight: what storage takes off, its feature's unit, whether that grows with the
+        length, and what the feature costs where storage rounds it to nothing."""
+        form, entries = self.form, []
+        for base, power, weight in self.side:
+            loaded = form.stored(weight)
+            if abs(loaded) > form.largest:
+                raise VoidError(f"the weight {weight:g} overflows")
+            off, lost = abs(loaded - weight), abs(weight) * form.smallest
+            entries.append((off, self.scaled**power, base in ("i", "r"), lost))
+        return entries
+
+    def of_length(self, n: int) -> tuple[Projection, float]:
+        """The projection and its error as stored."""
+        return self._of_length(n) if self.grows else self._of_any_length
+
+    @cached_property
+    def _of_any_length(self) -> tuple[Projection, float]:
+        return self._of_length(1)
+
+    def _of_length(self, n: int) -> tuple[Projection, float]:
+        """The error is that of its weights, its features, its sum and its storage.
+
+        It is exact if weights and features are representable, every partial sum, which `mass`
+        bounds, is a multiple of the grid that the accumulating format holds, and the sum is one
+        that storage holds.
+        """
+        form = self.form
+        exact = projection(self.lines, n)
+        error = below = 0.0
+        size = exact.size
+        held = form.holds(size, exact.grid)
+        relative = 0.0 if held else form.u
+        if exact.mass > 2.0**form.sum_digits * exact.grid:
+            relative += len(self.side) * form.u_sum
+        features = True
+        for off, unit, along, lost in self._loaded:
+            reach = n * unit if along else unit
+            error += off * reach
+            if not form.holds(reach, unit):
+                features = False
+                below += lost
+        if size + error > form.largest or exact.total + error > form.summed.largest:
+            raise VoidError("positions times weights overflow")
+        if not features:
+            relative += 2.0**-form.digits
+        if relative or not held:
+            error += relative * (1 + relative) * exact.total + below
+            error += form.smallest + len(self.side) * form.summed.smallest
+        return exact, error * CARE
 
 
-def _grows(side: Side) -> bool:
-    """Does it have positions, which grow with the word? What does not is computed once."""
-    return any(entry[0] in ("i", "r") for entry in side)
+class Product:
+    """A row of scores in a number format, for words of one scale: the product of two sides over
+    all pairs of positions. What does not depend on the length is computed once."""
+
+    def __init__(self, query: Side, key: Side, scaled: float, form: Format) -> None:
+        self.query, self.key = (StoredSide(side, scaled, form) for side in (query, key))
+        self.scaled = scaled
+        self.grows = self.query.grows or self.key.grows
+        lines = all(entry.base in _LINEAR for entry in (*query, *key))
+        self.is_linear = lines and not (self.query.grows and self.key.grows)
+        """In i."""
+
+    def row(self, n: int) -> Row:
+        return self._of_length(n) if self.grows else self._of_any_length
+
+    @cached_property
+    def _of_any_length(self) -> Row:
+        return self._of_length(1)
+
+    def _of_length(self, n: int) -> Row:
+        scaled = self.scaled
+        (one, off), (other, other_off) = self.query.of_length(n), self.key.of_length(n)
+        error = (one.size * other_off + off * other.size + off * other_off) * scaled
+        grid = one.grid * other.grid * scaled
+        ends = [(x, y) for x in (one.low, one.high) for y in (other.low, other.high)]
+        products = [x * y * scaled for x, y in ends]
+        low, high = min(*products, 0.0), max(*products, 0.0)
+        if max(-low, high) > _SURE * grid:
+            factors = [(x.as_integer_ratio(), y.as_integer_ratio()) for x, y in ends]
+            unit = max(d * e for (_, d), (_, e) in factors)  # powers of two
+            exact = [a * b * int(scaled) * (unit // (d * e)) for (a, d), (b, e) in factors]
+            low = min(0.0, outward(min(exact), unit, -1))
+            high = max(0.0, outward(max(exact), unit, 1))
+        return Row(low, high, grid, error)
+
+    def magnitudes(self, start: int, n: int, row: Row) -> tuple[float, float]:
+        """How large the row is where j = i, at most, in words of `start` to n symbols: where i = 1
+        and where i is the last, if it is linear in i. Of any other row, its largest."""
+        if not self.is_linear:
+            return (max(-row.low, row.high),) * 2
+        one, other = self.query.lines, self.key.lines
+        firsts, lasts = [], []
+        for m in {start, n}:
+            products = map(mul, _corners(one.most, m), _corners(other.most, m))
+            _, first, last, _ = map(abs, products)
+            firsts.append(first)
+            lasts.append(last)
+        unit = one.unit * other.unit
+        return max(firsts) / unit * self.scaled, max(lasts) / unit * self.scaled
 
 
-@lru_cache(maxsize=1 << 14)
-def _row_of(query: Side, key: Side, n: int, scaled: float, form: Format) -> Row:
-    q, k = stored(query, n, scaled, form), stored(key, n, scaled, form)
-    (one, _), (other, _) = q, k
-    error = (one.size * k[1] + q[1] * other.size + q[1] * k[1]) * scaled
-    grid = one.grid * other.grid * scaled
-    ends = [(x, y) for x in (one.low, one.high) for y in (other.low, other.high)]
-    products = [x * y * scaled for x, y in ends]
-    low, high = min(*products, 0.0), max(*products, 0.0)
-    if max(-low, high) > _SURE * grid:
-        factors = [(x.as_integer_ratio(), y.as_integer_ratio()) for x, y in ends]
-        unit = max(d * e for (_, d), (_, e) in factors)  # powers of two
-        exact = [a * b * int(scaled) * (unit // (d * e)) for (a, d), (b, e) in factors]
-        low, high = min(0.0, outward(min(exact), unit, -1)), max(0.0, outward(max(exact), unit, 1))
-    return Row(low, high, grid, error)
+@lru_cache(maxsize=1 << 11)
+def products_of(scores: Scores, scaled: float, form: Format) -> tuple[Product, ...]:
+    return tuple(Product(query, key, scaled, form) for query, key in scores.rows)
 
 
-def line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
-    """The row at both ends, if it is linear in i: one side of constants, one of constants and
-    positions. Of any other row, its extremes."""
-    return _line_of(query, key, n if _grows(query) or _grows(key) else 1, scaled, row)
-
-
-@lru_cache(maxsize=1 << 12)
-def _line_of(query: Side, key: Side, n: int, scaled: float, row: Row) -> Line:
-    sides = _linear(query, key, scaled)
-    if sides is None:
-        return Line((row.high, row.high), (-row.low, -row.low))
-    products, off = [], 0.0
-    for i, r in ((1, n), (n, 1)):
-        one, other = (
-            [unit * (i if base == "i" else r if base == "r" else 1) for base, unit in side]
-            for side in sides
-        )
-        products.append(sum(one) * sum(other) * scaled)
-        off = max(off, sum(map(abs, one)) * sum(map(abs, other)) * scaled * 2.0**-49)
-    first, last = products
-    return Line(
-        (max(0.0, first + off), max(0.0, last + off)),
-        (max(0.0, off - first), max(0.0, off - last)),
-    )
-
-
-_Weighted = tuple[tuple[str, float], ...]
-"""Features with their weights, P multiplied in."""
-
-
-@lru_cache(maxsize=1 << 12)
-def _linear(query: Side, key: Side, scaled: float) -> tuple[_Weighted, _Weighted] | None:
-    """Both sides of a row, if it is linear in i."""
-    bases = [{entry.base for entry in side} for side in (query, key)]
-    if all(base & {"i", "r"} for base in bases) or not set.union(*bases) <= _LINEAR:
-        return None
-    one, other = (
-        tuple((entry.base, entry.weight * scaled**entry.power) for entry in side)
-        for side in (query, key)
-    )
-    return one, other
-
-
-def stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float]:
-    """A projection and its error as stored: of its weights, its features, its sum, its storage.
-
-    It is exact if weights and features are representable, every partial sum, which `mass`
-    bounds, is a multiple of the grid that the accumulating format holds, and the sum is one
-    that storage holds.
-    """
-    return _stored(side, n if _grows(side) else 1, scaled, form)
-
-
-@lru_cache(maxsize=1 << 14)
-def _stored(side: Side, n: int, scaled: float, form: Format) -> tuple[Projection, float]:
-    exact = projection(side, n, scaled)
-    error = below = 0.0
-    size = exact.size
-    held = form.holds(size, exact.grid)
-    relative = 0.0 if held else form.u
-    if exact.mass > 2.0**form.sum_digits * exact.grid:
-        relative += len(side) * form.u_sum
-    features = True
-    for off, unit, along, lost in _loaded(side, scaled, form):
-        reach = n * unit if along else unit
-        error += off * reach
-        if not form.holds(reach, unit):
-            features = False
-            below += lost
-    if size + error > form.largest or exact.total + error > form.summed.largest:
-        raise VoidError("positions times weights overflow")
-    if not features:
-        relative += 2.0**-form.digits
-    if relative or not held:
-        error += relative * (1 + relative) * exact.total + below
-        error += form.smallest + len(side) * form.summed.smallest
-    return exact, error * CARE
-
-
-@lru_cache(maxsize=1 << 12)
-def _loaded(side: Side, scaled: float, form: Format) -> list[tuple[float, float, bool, float]]:
-    """Of each weight: what storage takes off, its feature's unit, whether that grows with the
-    length, and what the feature costs where storage rounds it to nothing."""
-    entries = []
-    for base, power, weight in side:
-        loaded = form.stored(weight)
-        if abs(loaded) > form.largest:
-            raise VoidError(f"the weight {weight:g} overflows")
-        off, lost = abs(loaded - weight), abs(weight) * form.smallest
-        entries.append((off, scaled**power, base in ("i", "r"), lost))
-    return entries
-
-
-@lru_cache(maxsize=1 << 14)
-def projection(side: Side, n: int, scaled: float) -> Projection:
+def projection(lines: Lines, n: int) -> Projection:
     """What a row can be at any position of any word of length n, and at the sinks."""
-    lines = _lines(side, scaled)
     unit = lines.unit
     above, below = _corners(lines.above, n), _corners(lines.below, n)
     return Projection(
@@ -257,7 +245,7 @@ _Line = Sequence[int]
 """Times 1, times `ordinary`, times i and times r."""
 
 
-class _Lines(NamedTuple):
+class Lines(NamedTuple):
     """A row's extremes at a position, as integers over `unit`, a power of two: integers of any size
     are exact, and need no greatest common divisors."""
 
@@ -272,26 +260,24 @@ class _Lines(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 12)
-def _lines(side: Side, scaled: float) -> _Lines:
+def lines_of(side: Side, scaled: float) -> Lines:
     grid = min(grid_of(entry.weight) * scaled**entry.power for entry in side)
     weights = [Fraction(entry.weight) * Fraction(scaled) ** entry.power for entry in side]
     unit = max(weight.denominator for weight in weights)
     least, most, above, below = ([0, 0, 0, 0] for _ in range(4))
     for entry, weight in zip(side, weights, strict=True):
         whole = weight.numerator * (unit // weight.denominator)
-        at = _ALONG.get(entry.base, 0)
-        match entry.base:
-            case "1" | "ordinary" | "i" | "r":
-                start = end = whole
-            case "(-1)^i":
-                start, end = -abs(whole), abs(whole)
-            case _:
-                start, end = min(whole, 0), max(whole, 0)
+        at = _LINEAR.get(entry.base, 0)
+        start = end = whole
+        if entry.base == "(-1)^i":
+            start, end = -abs(whole), abs(whole)
+        elif entry.base not in _LINEAR:
+            start, end = min(whole, 0), max(whole, 0)
         least[at] += start
         most[at] += end
         above[at] += max(end, 0)
         below[at] -= min(start, 0)
-    return _Lines(grid, unit, least, most, above, below)
+    return Lines(grid, unit, least, most, above, below)
 
 
 def _corners(line: _Line, n: int) -> tuple[int, int, int, int]:
@@ -330,10 +316,9 @@ def total_of(rows: list[Row], sharpness: float, form: Format) -> ScoreTotal:
     return ScoreTotal(largest * sharpness, grid * sharpness, error * sharpness * CARE)
 
 
-def temperature_fits(scores: Scores, n: int, form: Format) -> bool:
+def temperature_fits(sharpness: float, scaled: float, form: Format) -> bool:
     """Whether the inverse temperature is a number with all its digits where sums are taken."""
-    beta = scores.sharpness * scale(scores.attention, n)
-    return form.summed.smallest * 2.0**form.sum_digits <= beta <= form.summed.largest
+    return form.summed.smallest * 2.0**form.sum_digits <= sharpness * scaled <= form.summed.largest
 
 
 def rounded(total: ScoreTotal, sharpness: float, size: float, form: Format) -> float:

@@ -247,7 +247,6 @@ class _ConcreteRow:
     errors of the keys as generators."""
 
     mixed: Points
-    """Queries, keys and values, side by side."""
     keys: Array
     """(generators, width)."""
     rest: Array

@@ -171,9 +171,7 @@ class _Proof:
     """How a machine is compared with the model, and proved."""
 
     teacher: Teacher
-    """The model."""
     most: int
-    """Symbols of the longest words."""
     limits: LearningLimits
     progress: Show | None
 

@@ -30,9 +30,8 @@ class Outcome:
     """What is known of a cell."""
 
     cell: Cell
-    """The words that it is about."""
     length: int
-    """From this length on they count."""
+    """From this length on its words count."""
     margin: float
     """A lower bound of the margins of all its words, if `proved`."""
     proved: bool
@@ -76,7 +75,9 @@ class OneLayer:
         self.question, self.model, self.spec = question, question.model, question.spec
         self.rounding = question.rounding
         self.decisions = Decisions(self.spec, self.model.outputs)
-        self.first = FirstLayer(question)
+        self.first = FirstLayer(
+            self.model, self.spec, question.offset, question.most, question.rounding
+        )
 
     def prove(
         self, cells: Sequence[Cell], deadline: float, limit: Callable[[], int]

@@ -23,7 +23,6 @@ class Points:
 
     centre: Array
     error: Array
-    """How far each entry can be off, whatever the others are."""
     along: Array | None = None
     """(…, directions, width)."""
 

@@ -34,9 +34,11 @@ def kinds(text: str, attention: str) -> Iterator[tuple[Kind, Format]]:
     proof = Proof()
     certify(model.transformer, model.formulas, proof=proof)
     for kind in dict.fromkeys(head.kind for head in proof.heads):
-        weaker = [kind]
+        weaker: list[Kind] = [kind]
         if isinstance(kind, SignKind):
-            weaker.append(replace(kind, up=kind.up / 4, down=kind.down / 4))
+            compared = kind.comparison
+            nearer = replace(compared, up=compared.up / 4, down=compared.down / 4)
+            weaker.append(replace(kind, comparison=nearer))
         yield from product(weaker, (FORMATS["float16"], FORMATS["float32"]))
 
 
@@ -78,7 +80,9 @@ def test_words_next_to_a_threshold_count_however_long_others_are() -> None:
     certify(model.transformer, model.formulas, proof=proof)
     (kind,) = (head.kind for head in proof.heads if isinstance(head.kind, SignKind))
     assert isinstance(kind, SignKind)
-    weak = replace(kind, up=0.5, down=0.5, constant=kind.constant - 7.5)
+    compared = kind.comparison
+    compared = replace(compared, up=0.5, down=0.5, constant=compared.constant - 7.5)
+    weak = replace(kind, comparison=compared)
     form = FORMATS["float32"]
     assert isinstance(bound(weak, 3, form), Bound)
     for n in (5, 6, 100, 10**6):
