@@ -1,10 +1,11 @@
 """A layer, once: its steps as data, and the walk that takes them in numbers of any kind.
 
 Whatever evaluates a transformer of softhat takes these steps in this order: the dense runtime in
-floats of a format, hard attention in exact rationals, softmax in intervals, and the certificates of
-simulations with what every step may round, in boxes and with noise symbols. What a step does to
-numbers of one kind is their `Domain`. So the order of operations that a certificate assumes is the
-order that runs, because it is written here and nowhere else.
+floats of a format, hard attention in exact rationals, softmax in intervals, the checker in what is
+known of each coordinate, and the certificates of simulations with what every step may round, in
+boxes and with noise symbols. What a step does to numbers of one kind is their `Domain`. So the
+order of operations that a certificate assumes is the order that runs, because it is written here
+and nowhere else.
 
 A `linear` step sums products in any order, as a format's sums are taken; nothing is rounded to
 storage but where a step says `stored`. A step whose result replaces its first number may use its

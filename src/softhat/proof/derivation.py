@@ -116,7 +116,8 @@ class Derivation(walk.Domain[Any]):
         return x
 
     def attend(self, query: Sums, key: Sums, value: Sums, head: Loaded) -> Returned:
-        """A head of a known kind, as it is and as each format stores its weights."""
+        """What a head of a known kind returns. It is read as it is, and as each format stores it if
+        its bound does not count the rounding of weights."""
         number = len(self.proof.heads)
         products = sorted(query.rows.keys() | key.rows.keys())
         weights = HeadWeights(
@@ -134,13 +135,12 @@ class Derivation(walk.Domain[Any]):
             kind, returned = recognised(weights, level=(1 << 50) + (number << 20))
 
         def as_stored(form: Format) -> Kind | str:
-            """The head with its weights as a format stores them, if its bound does not count their
-            rounding; or why that proves nothing."""
+            """The head with its weights as a format stores them, or why that proves nothing."""
             rows = [
                 tuple({at: form.stored(w) for at, w in row.items()} for row in side)
                 for side in (weights.query, weights.key)
             ]
-            if kind.bounds_weights or rows == [weights.query, weights.key]:
+            if rows == [weights.query, weights.key]:
                 return kind
             loaded = replace(weights, query=rows[0], key=rows[1])
             try:
@@ -149,7 +149,9 @@ class Derivation(walk.Domain[Any]):
                 return "its weights are not representable"
             return again if the_same == returned else "its weights are not representable"
 
-        by_format = {form.name: as_stored(form) for form in FORMATS.values()}
+        by_format = {
+            form.name: kind if kind.bounds_weights else as_stored(form) for form in FORMATS.values()
+        }
         label = head.of.labels[head.head]
         self.proof.heads.append(ProvedHead(head.layer, head.head, label, kind, by_format))
         return Returned(dict(zip(sorted(value.rows), returned, strict=True)))
