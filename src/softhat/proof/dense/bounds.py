@@ -191,7 +191,8 @@ class DenseBounds:
         |w|². In units of the plain norm |w| is at most √1.045 < 1.023 and |n| below 2^-8: that is
         less than 2.1·|n|; and directions that are not quite orthonormal change |w|² by a share of
         it. Where a mean is taken off, what directions have of it is noise, and its own rounding
-        shifts all coordinates."""
+        shifts all coordinates. A coordinate is rounded five times at most: without the mean, times
+        the factor, times the weight, with the bias, and as it is stored."""
         norm = self.plain_norm
         if norm.centres:
             noise = noise + float(self.ones @ (self.size + off))
@@ -200,6 +201,7 @@ class DenseBounds:
         apart = 2.1 * relative + 1.05 * self.skew + self.c.epsilon * self.d / norm.square
         squares = self._squares(off, cells).widened(apart)
         need(squares.most < 0.045, f"{norm.name}: the norm is not constant enough")
+        # The reciprocal root is two units in the last place off, four roundings.
         rounded = SCALED * (ROOT * norm.statistics + 4 * U)
         # The slope of (1 + E)^(-1/2) is at most 0.955^(-3/2)/2 < 0.54 from E = -0.045 on.
         self.factor_off = 0.54 * apart + rounded
@@ -275,10 +277,6 @@ class DenseBounds:
         own = 1.07 * float(np.sqrt((rows**2).sum()))  # off by at most 2^-4 of them: 1 + 1/16 < 1.07
         return own + reading.idle * self.reach * SECOND + reading.idle_bias
 
-    def summation(self, n: int) -> float:
-        """The error of a sum over the keys of n symbols and `<bos>`, in units of Σ |terms|."""
-        return self.kernel.roundings(n + 1)
-
     def wide_size(self, off: Vector, norm: NormError) -> Vector:
         """No variable, as read, is larger; and 1."""
         return np.append((1 + norm.scale) * (self.size + off), 1.0)
@@ -336,7 +334,7 @@ class DenseBounds:
         form = values.reading.form
         along = self.along(form, off, norm, self.size)
         if head is None:
-            return 2 * self.summation(n), along
+            return 2 * self.kernel.roundings(n + 1), along
         if head.uniform:
             # Of values at the word's own positions and at `<bos>`, which has a share of 1/(n+1),
             # and of the weights, which are not quite equal.
@@ -346,7 +344,8 @@ class DenseBounds:
             own = self.along(form, off, norm, self.own)
             start = self.along(form, np.zeros_like(off), norm, self.bos)
             whole = sizes[0] + sizes[1] / (n + 1)
-            return self.summation(n), (1 + uneven) * (own + start / (n + 1)) + uneven * whole
+            along = (1 + uneven) * (own + start / (n + 1)) + uneven * whole
+            return self.kernel.roundings(n + 1), along
         scores = self.scores.scores(head, off, norm, n)
         fact = head.fact(scores)
         return head.roundings(scores, fact), along + DIFFER * fact.no * np.maximum(*sizes)

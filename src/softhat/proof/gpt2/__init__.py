@@ -1,1 +1,6 @@
-"""Why an exported stock GPT-2 is right in floating point."""
+"""Why a stock GPT-2 export is right, from its weights and configuration alone.
+
+`checkpoint` is what a folder holds, over pairs of coordinates: what it computes, and for which
+formats and lengths, is in `proof.stock`. `undisguise` reads one in a random basis, whose scores are
+bounded in `dense_scores`, and all else in `proof.dense`.
+"""

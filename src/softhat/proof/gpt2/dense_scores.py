@@ -32,10 +32,9 @@ class DensePairs(DenseScores):
 
     def __init__(self, bounds: DenseBounds) -> None:
         self.bounds, self.d_head = bounds, bounds.architecture.head_size
-        blocks = range(bounds.architecture.blocks)
         self.heads = [
-            [self._head(at, h, rows) for h, rows in enumerate(bounds.stands_for.scored[at])]
-            for at in blocks
+            [self._head(at, h, rows) for h, rows in enumerate(block)]
+            for at, block in enumerate(bounds.stands_for.scored)
         ]
 
     def _head(self, at: int, h: int, across: Matrix) -> HeadMatrices:

@@ -1,6 +1,6 @@
 """Why a stock Llama export is right, from its weights and configuration alone.
 
-`rope` recomputes the frequencies, `reading` derives block by block what is computed, `heads` and
-`gates` recognise the parts, `scores` bounds what attention scores may be off, `bounds` everything
-else, `certificate` says for which formats and lengths.
+`checkpoint` is what a folder holds, over variables: what it computes, and for which formats and
+lengths, is in `proof.stock`. `undisguise` reads one in a random basis, whose scores are bounded in
+`dense_scores`, and all else in `proof.dense`.
 """

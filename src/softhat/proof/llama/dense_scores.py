@@ -29,21 +29,14 @@ class DenseTurns(DenseScores):
         self.bounds, self.architecture = bounds, bounds.architecture
         a = self.architecture
         self.rotary = RotaryScores(STORAGES[0], bounds.fused, a.frequencies, a.context)
-        heads = [[a.rows_of(h) for h in range(a.n_head)] for _ in range(a.blocks)]
-        self.queries: list[list[RowGroups]] = []
-        self.keys: list[list[RowGroups]] = []
-        for at, block in enumerate(heads):
+        self.queries: list[list[RowGroups]] = [[] for _ in range(a.blocks)]
+        self.keys: list[list[RowGroups]] = [[] for _ in range(a.blocks)]
+        for at, turns in enumerate(bounds.stands_for.scored):
             actual, plain = bounds.actual[at], bounds.plain.blocks[at]
-            turns = [
-                bounds.stands_for.scored[at][shared.start // a.head_size] for _, shared in block
-            ]
-            pairs = list(zip(block, turns, strict=True))
-            self.queries.append(
-                [self._pairs(actual.query[own], plain.query[own], t) for (own, _), t in pairs]
-            )
-            self.keys.append(
-                [self._pairs(actual.key[own], plain.key[own], t) for (_, own), t in pairs]
-            )
+            for own, shared in map(a.rows_of, range(a.n_head)):
+                turn = turns[shared.start // a.head_size]
+                self.queries[at].append(self._pairs(actual.query[own], plain.query[own], turn))
+                self.keys[at].append(self._pairs(actual.key[shared], plain.key[shared], turn))
 
     def _pairs(self, actual: Rows, plain: Rows, turn: Matrix) -> RowGroups:
         """A head's rows by rotary pair, turned back."""
@@ -150,7 +143,8 @@ class DenseTurns(DenseScores):
                 query = float(queries.form[pair.pair, 0] @ constants)
                 weights += query * keys.form[pair.pair, 0] / self.architecture.head_size**0.5
         exact = off.copy()
-        # What rules out is worth more than a ruled-out key lies below all others.
+        # What rules out is worth more than a ruled-out key lies below all others: its bit moves the
+        # score by 2|w|, of which float64 rounds less than a hundredth.
         for p in np.flatnonzero(2.01 * np.abs(weights[:-1]) >= head.clear).tolist():
             start = derivation.cells[0][p]
             if isinstance(cells[p], BitCell):
@@ -231,4 +225,6 @@ class DenseTurnedScores(StockScores):
         form = bounds.values[at][head.head].reading.form.T
         same = min(1.0, float(np.sqrt(((form @ held.constants[:-1, 0]) ** 2).sum())) / extent)
         share = same / 2 + (1 - same) + 0.5
+        # The product of a weight, the division (two roundings) and the result are not halved: 4, as
+        # in `lookup_roundings`, and as much again for powers.
         return SECOND * exp(2 * uneven) * share * self.kernel.roundings(self.keys) + 8
