@@ -8,6 +8,7 @@ is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -91,24 +92,18 @@ def gpt2_files(
         reuse=isinstance(request.model, StockLanguage),  # it has no labels, which name every pair
     )
     plain = trunk(layout, request.token_sets, activation)
-    tensors = _tensors(plain)
-    readout = request.readout(
-        layout.program, lambda row: reading_pairs(row_over(layout, row)[None])[0], "classifier"
-    )
-    labels = None
+    over_pairs = request.readout(layout.program, partial(row_over, layout), "classifier")
+    labels = directions = None
     if request.labelled is not None:
-        over_pairs = {name: read[:, ::2] for name, read in readout.items() if read.ndim == 2}
         labels = label(plain, over_pairs, request.labelled, "gpt2")
-    directions = None
-    n_head, d_ff = layout.n_head, plain.d_ff
+    tensors, rows, n_head, d_ff = _tensors(plain), reading_pairs, layout.n_head, plain.d_ff
     if options.disguise is not None:
         hidden = disguised(plain, options.disguise)
-        tensors, directions = hidden.tensors, hidden.directions
-        for name, rows in readout.items():
-            readout[name] = hidden.rows(2 * rows[:, ::2]) if rows.ndim == 2 else rows
+        tensors, directions, rows = hidden.tensors, hidden.directions, hidden.rows
         assert labels is not None
         labels = disguised_labels(labels, hidden)
         n_head, d_ff = hidden.n_head, len(directions.units[0].part)
+    readout = {name: rows(read) if read.ndim == 2 else read for name, read in over_pairs.items()}
     checkpoint = GPT2Checkpoint(
         tensors={**tensors, **readout}, n_head=n_head, activation=activation, **request.claims
     )

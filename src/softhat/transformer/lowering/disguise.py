@@ -40,17 +40,24 @@ class Disguise(ABC):
     directions: Directions
     """What is claimed of all this, rounded, in the format of `directions.safetensors`."""
 
-    @abstractmethod
-    def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Read-out rows over the trunk's coordinates as rows over the new basis."""
+    width: int
+    """Coordinates of a variable: the second has the other sign."""
 
-    @abstractmethod
+    def rows(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """Read-out rows over variables as rows over the new basis."""
+        forms = rows[:, : len(self.residual)].astype(np.float64)
+        return as_float32(product(forms, self.residual))
+
     def variable(self, coordinate: int) -> int | None:
         """The variable that a coordinate is labelled as; None if another coordinate is."""
+        at, half = divmod(coordinate, self.width)
+        return None if half or at >= len(self.residual) else at
 
-    @abstractmethod
     def direction(self, coordinate: int) -> Array:
         """The direction of the residual stream that was a coordinate."""
+        at, half = divmod(coordinate, self.width)
+        row: Array = self.residual[at]
+        return -row if half else row
 
     @abstractmethod
     def head_place(self, layer: int, head: int) -> int:

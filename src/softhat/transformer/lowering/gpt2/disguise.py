@@ -51,18 +51,6 @@ class DisguisedGPT2(Disguise):
     head_places: tuple[tuple[int, ...], ...]
     """Where head h of a block went."""
 
-    def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        forms = matrix[:, : len(self.residual)].astype(np.float64)
-        return as_float32(product(forms, self.residual))
-
-    def variable(self, coordinate: int) -> int | None:
-        at, half = divmod(coordinate, 2)
-        return None if half or at >= len(self.residual) else at
-
-    def direction(self, coordinate: int) -> Array:
-        row: Array = self.residual[coordinate // 2]
-        return -row if coordinate % 2 else row
-
     def head_place(self, layer: int, head: int) -> int:
         return self.head_places[layer][head]
 
@@ -119,7 +107,7 @@ def disguise(trunk: Trunk[Layout], seed: int) -> DisguisedGPT2:
         heads.append(tuple(bases))
         units.append(neurons)
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return DisguisedGPT2(basis, directions, n_head, tensors, tuple(places))
+    return DisguisedGPT2(basis, directions, layout.width, n_head, tensors, tuple(places))
 
 
 @dataclass(frozen=True)

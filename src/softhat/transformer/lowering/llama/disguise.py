@@ -55,16 +55,6 @@ class DisguisedLlama(Disguise):
     values: tuple[tuple[Array, ...], ...]
     """Of each block and head of keys and values: row r is the direction of value r."""
 
-    def rows(self, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        return as_float32(product(matrix.astype(np.float64), self.residual))
-
-    def variable(self, coordinate: int) -> int:
-        return coordinate
-
-    def direction(self, coordinate: int) -> Array:
-        row: Array = self.residual[coordinate]
-        return row
-
     def head_place(self, layer: int, head: int) -> int:
         return head
 
@@ -92,7 +82,7 @@ def disguise(trunk: Trunk[LlamaLayout], seed: int) -> DisguisedLlama:
     embedding = as_float32(product(trunk.tokens.astype(np.float64), basis))
     disguised = replace(trunk, tokens=embedding, blocks=tuple(blocks))
     directions = Directions(as_float32(basis), tuple(heads), tuple(units))
-    return DisguisedLlama(basis, directions, disguised, tuple(values))
+    return DisguisedLlama(basis, directions, layout.width, disguised, tuple(values))
 
 
 def _null(rng: np.random.Generator, trunk: Trunk[LlamaLayout]) -> Array:
