@@ -3,7 +3,9 @@
 import copy
 import json
 import pickle
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 import softhat
 from softhat.io.errors import CertificateError, CertificateWarning
 from softhat.logic.random import random_formula
+from softhat.proof import agreement, heads
 from softhat.proof.certificate import WhenRead
 from tests.slices import sizes
 from tests.transformer.lowering.suite import nested
@@ -147,6 +150,69 @@ def test_what_a_head_is_proved_to_alone_is_computed_when_it_is_read() -> None:
 def test_same_model_same_certificate() -> None:
     first, second = (softhat.compile("a S Y b", alphabet="ab").certificate for _ in range(2))
     assert json.dumps(first.to_json()) == json.dumps(second.to_json())
+
+
+def _forgotten() -> None:
+    """Everything that softhat remembers between questions is forgotten."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("softhat."):
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+    agreement._PROVED.clear()
+
+
+@pytest.mark.parametrize("count", sizes(12, 300))
+def test_what_was_proved_before_changes_no_certificate(count: int) -> None:
+    """Bounds are remembered by all that they depend on: a head's kind (its scores and numbers, by
+    value), the length, and the format with its kernel. So a certificate is the same in whatever
+    order, after whatever others, in whatever thread, as where nothing was computed before."""
+    rng = np.random.default_rng(11)
+    asked: list[tuple[str, str]] = []
+    for number in range(count):
+        family = ("past", "counting", "all")[number % 3]
+        text = str(random_formula(rng, 4 + number % 9, "abc", family))
+        more = ("", " & Y b", " | #(a) >= 2", " & Z (#*(c) <= i)")
+        asked += [(f"({text}){end}", SOFT[number % 2]) for end in more]
+
+    def certified(question: tuple[str, str]) -> str:
+        formula, attention = question
+        model = softhat.compile(formula, alphabet="abc", attention=attention)
+        linear = [model.linear_max_length(dtype) for dtype in FAR]
+        return json.dumps([model.certificate.to_json(), linear])
+
+    alone = {}
+    for question in asked:
+        _forgotten()
+        alone[question] = certified(question)
+    for order in (asked, rng.permutation(np.array(asked)).tolist()):
+        assert all(certified((text, how)) == alone[text, how] for text, how in order)
+    _forgotten()
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(certified, asked)) == [alone[question] for question in asked]
+
+
+@pytest.mark.parametrize(
+    ("formula", "more"),
+    [
+        ("!c S a", "({}) & Y b"),
+        ("#(a) >= 2*#(b) & Y a", "({}) | O b"),
+        ("#(a) >= 2*i - 3 & #*(b) > i", "X ({}) & #>(a) <= 3"),
+    ],
+)
+def test_what_did_not_change_is_not_proved_again(formula: str, more: str) -> None:
+    """Of a formula that grows by an operator only the new heads are asked for bounds."""
+
+    def asked(text: str) -> int:
+        before = heads.bound.cache_info().misses
+        assert softhat.compile(text, alphabet="abc").certificate.max_length["float32"]
+        return heads.bound.cache_info().misses - before
+
+    heads.bound.cache_clear()
+    own, new = asked(formula), asked(more.format(formula))
+    heads.bound.cache_clear()
+    assert 0 < new <= asked(more.format(formula)) - 3 * own // 4
+    assert asked(formula) <= own // 4
 
 
 def test_explain_names_claims_lengths_and_assumptions() -> None:

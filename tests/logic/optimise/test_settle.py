@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from softhat.logic.decide import questions
+from softhat.logic.optimise import settle
 from softhat.logic.optimise.settle import settled
 from softhat.logic.optimise.simplify import simplify
 from softhat.logic.syntax.nodes import Formula
@@ -46,3 +50,27 @@ def test_truth_is_kept(formula: Formula, word: str) -> None:
 @given(formulas("ab", 10), set_words("ab", 6))
 def test_truth_is_kept_of_sets(formula: Formula, word: list[frozenset[str]]) -> None:
     assert oracle.truth(settled(formula, "ab", True), word) == oracle.truth(formula, word)
+
+
+def test_parts_that_stay_are_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    find = questions.find_word
+
+    def noted(wanted: Formula, *others: Any) -> Any:
+        asked.append(str(wanted))
+        return find(wanted, *others)
+
+    def plain(text: str, symbols: str, propositional: bool) -> tuple[str, int]:
+        asked.clear()
+        return str(settled(simplify(parse(text)), symbols, propositional)), len(asked)
+
+    monkeypatch.setattr(questions, "find_word", noted)
+    part = "H d -> !(e S !d) | e"
+    settle._never.cache_clear()
+    first, some = plain(part, "de", False)
+    assert first == "true" and some
+    assert plain(f"Y ({part}) & d", "de", False) == ("!first & d", 0)
+    with_another, again = plain(part, "def", False)
+    assert with_another != "true" or again  # of other words nothing is known
+    of_sets, again = plain(part, "de", True)
+    assert of_sets != "true" or again

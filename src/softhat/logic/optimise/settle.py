@@ -9,6 +9,7 @@ reach.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from softhat.io.errors import SofthatError
 from softhat.logic.core import to_core
@@ -71,7 +72,7 @@ def _settled(core: Formula, symbols: Sequence[str], propositional: bool) -> Form
             if goal is not None:
                 impossible, instead = goal
                 left -= 1
-                proved = _never(impossible, symbols, propositional)
+                proved = _never(impossible, tuple(symbols), propositional)
                 if proved:
                     now = instead
                 open_ -= proved is None
@@ -112,8 +113,12 @@ def _goal(now: Formula, seen: Seen) -> tuple[Formula, Formula] | None:
     return None
 
 
-def _never(formula: Formula, symbols: Sequence[str], propositional: bool) -> bool | None:
-    """Does the formula hold at no position of any word, of any length? None if that is open."""
+@lru_cache(maxsize=256)
+def _never(formula: Formula, symbols: tuple[str, ...], propositional: bool) -> bool | None:
+    """Does the formula hold at no position of any word, of any length? None if that is open.
+
+    What was asked is remembered: a formula that somebody goes on typing asks the same of its parts.
+    """
     from softhat.logic.decide.questions import Effort, find_word  # most formulas need no proof
 
     effort = Effort(STEPS, WORDS)
