@@ -27,9 +27,11 @@ class Ablation:
     """What is left of the answers, and what each edge contributes."""
 
     completeness: float
+    """The share of answers that stay."""
     empty: float
     """The completeness of the empty circuit."""
     minimality: float
+    """The share of edges that matter, each patched alone."""
 
 
 def ablate(network: Network, circuit: Circuit, chosen: Collection[str]) -> Ablation:

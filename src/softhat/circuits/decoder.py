@@ -83,6 +83,7 @@ class StockLayer:
     """A block: heads and hidden units, a norm before each of the two."""
 
     norms: tuple[StockNorm, StockNorm]
+    """Before attention, and before the units."""
     heads: tuple[StockHead, ...]
     bias: Array | None
     """What attention adds beside its heads."""

@@ -32,11 +32,13 @@ class CircuitHead:
 
 @dataclass(frozen=True)
 class CircuitBlock:
-    """The heads, and the hidden units by what they read and write."""
+    """The heads and the hidden units."""
 
     heads: tuple[CircuitHead, ...]
     into: Wires
+    """(units, coordinates): what the units read."""
     out: Wires
+    """(units, coordinates): what they write."""
 
 
 @dataclass(frozen=True)

@@ -133,8 +133,11 @@ class HeadLabel:
     layer: int
     head: int
     kind: str
+    """Of `softhat.program.heads`: `Latest`, `Average`, …"""
     label: str
+    """What it computes, for people."""
     reads: tuple[str, ...]
+    """What the coordinates hold that it reads."""
     writes: tuple[str, ...]
     computes: tuple[Meaning, ...] = ()
     distractor: bool = False

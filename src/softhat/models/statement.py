@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from softhat import __version__
 from softhat.frontends.regular.doubling import MEMBER
 from softhat.io.errors import SofthatError
+from softhat.io.plural import plural
 from softhat.logic.syntax.latex import escaped, to_latex
 from softhat.models.loop_model import LoopModel
 from softhat.models.model import Model
@@ -58,8 +59,8 @@ def state(model: Stated) -> Statement:
 def _text(model: Stated) -> Iterator[str]:
     certificate, size, t = model.certificate, model.size, model.transformer
     yield (
-        f"Theorem. A transformer with softmax attention, {_many(size.layers, 'layer')}, "
-        f"{_many(size.heads, 'head')}, "
+        f"Theorem. A transformer with softmax attention, {plural(size.layers, 'layer')}, "
+        f"{plural(size.heads, 'head')}, "
         f"d_model {size.d_model} and {size.parameters:,} parameters"
     )
     if isinstance(model, LoopModel):
@@ -88,8 +89,8 @@ def _automaton(model: LoopModel) -> str:
     ]
     accepting = ", ".join(map(str, sorted(dfa.accepting))) or "none"
     return (
-        f"acceptance of the prefix by the automaton of {_many(len(dfa.step), 'state')} that starts "
-        f"in {dfa.start} (accepting: {accepting}; {'; '.join(steps)})"
+        f"acceptance of the prefix by the automaton of {plural(len(dfa.step), 'state')} that "
+        f"starts in {dfa.start} (accepting: {accepting}; {'; '.join(steps)})"
     )
 
 
@@ -108,8 +109,8 @@ def _latex(model: Stated) -> Iterator[str]:
     yield r"\begin{theorem}"
     symbols = ", ".join(escaped(name) for name in t.symbols)
     yield (
-        f"A transformer with softmax attention, {_many(size.layers, 'layer')}, "
-        f"{_many(size.heads, 'head')}, "
+        f"A transformer with softmax attention, {plural(size.layers, 'layer')}, "
+        f"{plural(size.heads, 'head')}, "
         rf"$d_{{\text{{model}}}} = {size.d_model}$ and ${_grouped(size.parameters)}$ parameters"
     )
     if isinstance(model, LoopModel):
@@ -153,10 +154,6 @@ def _displayed(formulas: Sequence[str]) -> Iterator[str]:
     yield r"\begin{quote}\raggedright\normalfont"
     yield r" \\ ".join(f"${formula}$" for formula in formulas) + "."
     yield r"\end{quote}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _grouped(number: int) -> str:

@@ -247,6 +247,7 @@ class _ConcreteRow:
     errors of the keys as generators."""
 
     mixed: Points
+    """Queries, keys and values, side by side."""
     keys: Array
     """(generators, width)."""
     rest: Array

@@ -171,7 +171,9 @@ class _Proof:
     """How a machine is compared with the model, and proved."""
 
     teacher: Teacher
+    """The model."""
     most: int
+    """Symbols of the longest words."""
     limits: LearningLimits
     progress: Show | None
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.points import Points, own_error
+from softhat.trained.question import Question
 from softhat.trained.rounding import FUNCTION_ULPS, Array, Rounding, raised
-from softhat.trained.specification import Specification
 from softhat.trained.support import Rows, Transitions, machine_of, supports
 from softhat.trained.walk import embedded, queries_keys_values
 from softhat.trained.zonotopes import ActivationSet
@@ -75,32 +75,29 @@ class TokenHead:
 class FirstLayer:
     """All that attention of the first layer can compute."""
 
-    model: Checkpoint
-    spec: Specification
-    offset: int
-    most: int
-    rounding: Rounding
+    question: Question
     axes: int = AXES
+    """Directions a head, at most."""
 
     @cached_property
     def machine(self) -> Transitions:
-        return machine_of(self.spec.step, self.spec.start, self.most)
+        return machine_of(self.question.spec.step, self.question.spec.start, self.question.most)
 
     @cached_property
     def stream(self) -> Points:
         """(tokens, positions, width): the embeddings; token 0 is `bos`."""
-        ids = [self.spec.bos, *self.spec.ids]
-        positions = range(self.offset, self.offset + self.most + 1)
-        return embedded(self.model, ids, positions, self.rounding)
+        ids = [self.question.spec.bos, *self.question.spec.ids]
+        positions = range(self.question.offset, self.question.offset + self.question.most + 1)
+        return embedded(self.question.model, ids, positions, self.question.rounding)
 
     @cached_property
     def heads(self) -> tuple[TokenHead, ...]:
-        model = self.model
-        mixed = queries_keys_values(self.stream, model.blocks[0], model, self.rounding)
+        model = self.question.model
+        mixed = queries_keys_values(self.stream, model.blocks[0], model, self.question.rounding)
         return tuple(self._head(mixed, head) for head in range(model.heads))
 
     def _head(self, mixed: Points, head: int) -> TokenHead:
-        model = self.model
+        model = self.question.model
         query, key, value = head_parts(mixed, head, model)
         size = model.width // model.heads
         projection = model.blocks[0].projection.weight[head * size : (head + 1) * size]
@@ -129,8 +126,10 @@ class FirstLayer:
         error = np.einsum("rd,tjd->rtj", query_error, keys)
         error = error + np.einsum("rd,tjd->rtj", reach, key_error)
         whole = np.einsum("rd,tjd->rtj", reach, keys + key_error)
-        rounded = self.rounding.gamma(size + 6) * whole + self.rounding.overflow(whole)
-        error = raised(error + rounded + size * self.rounding.least, 3 * size + 16)
+        rounded = self.question.rounding.gamma(size + 6) * whole + self.question.rounding.overflow(
+            whole
+        )
+        error = raised(error + rounded + size * self.question.rounding.least, 3 * size + 16)
         there = np.arange(scores.shape[2])[None, None] <= read[:, None, None]
         there = there & _possible(*scores.shape[1:])
         scores = np.where(there, scores, -np.inf)
@@ -138,7 +137,7 @@ class FirstLayer:
         lowest = np.where(there, scores, np.inf).min((1, 2))
         off = score_slack(
             np.where(there, error, 0.0).max((1, 2)), top[:, 0, 0] - lowest, int(read.max()) + 1,
-            self.rounding,
+            self.question.rounding,
         )  # fmt: skip
         return np.exp(scores - top), off
 
@@ -155,7 +154,7 @@ class FirstLayer:
     def rows(self, cells: Sequence[Cell]) -> Rows:
         before = np.zeros((len(cells), self.machine.states), bool)
         for at, cell in enumerate(cells):
-            leads = np.isin(self.spec.step[:, cell.last], cell.states)
+            leads = np.isin(self.question.spec.step[:, cell.last], cell.states)
             places = self.machine.place[leads]
             before[at, places[places >= 0]] = True
         read = np.array([cell.read for cell in cells])
@@ -186,8 +185,8 @@ class FirstLayer:
             below, above = rest.min(0), rest.max(0)
             centre = head.middle + ((high[at] + low[at]) / 2) @ axes + (below + above) / 2
             inner = (value_high - value_low) * swayed(off[at]) + head.value.error.max((0, 1))
-            inner = inner + self.rounding.gamma(2 * cell.read + 12) * size
-            inner = inner + cell.read * self.rounding.least * size
+            inner = inner + self.question.rounding.gamma(2 * cell.read + 12) * size
+            inner = inner + cell.read * self.question.rounding.least * size
             error = (above - below) / 2 + own_error(8 * count + 3 * len(head.projection) + 16) * (
                 largest + np.abs(head.middle) + sizes
             )
@@ -249,14 +248,14 @@ class FirstLayer:
     @cached_property
     def _reached(self) -> NDArray[np.bool_]:
         """(symbols read, states of the machine): what is reached by words of just that length."""
-        reached = self.spec.reachable(self.most)
-        there = np.zeros((self.most + 1, self.machine.states), bool)
+        reached = self.question.spec.reachable(self.question.most)
+        there = np.zeros((self.question.most + 1, self.machine.states), bool)
         known = self.machine.place >= 0
         there[:, self.machine.place[known]] = reached[:, known]
         return there
 
     def _assembled(self, cell: Cell, boxes: Sequence[Box]) -> ActivationSet | None:
-        bias = self.model.blocks[0].projection.bias
+        bias = self.question.model.blocks[0].projection.bias
         centre, error = bias.copy(), np.zeros_like(bias)
         generators = []
         for head, (middle, half, inner, off) in zip(self.heads, boxes, strict=True):
@@ -264,7 +263,7 @@ class FirstLayer:
             error = error + off
             generators += [half, inner[:, None] * head.projection]
         read = ActivationSet(centre, np.vstack(generators), error)
-        width = self.model.width
+        width = self.question.model.width
         size = read.size + sum(np.abs(middle) for middle, _, _, _ in boxes)
         rounded = self._projected + own_error(8) * size
         read = ActivationSet(centre, read.generators, raised(error + rounded, width + 16))
@@ -274,7 +273,7 @@ class FirstLayer:
             np.zeros((0, width)),
             self.stream.error[token, cell.read],
         )
-        result = stream.added(read, self.rounding)
+        result = stream.added(read, self.question.rounding)
         if not np.isfinite(result.size).all():
             return None
         return result
@@ -283,7 +282,9 @@ class FirstLayer:
     def _projected(self) -> Array:
         """The error of the projection of all heads' outputs."""
         sizes = [(np.abs(h.value.centre) + h.value.error).max((0, 1)) for h in self.heads]
-        return self.model.blocks[0].projection.error(np.concatenate(sizes), self.rounding)
+        return self.question.model.blocks[0].projection.error(
+            np.concatenate(sizes), self.question.rounding
+        )
 
 
 def head_parts(mixed: Points, head: int, model: Checkpoint) -> tuple[Points, Points, Points]:

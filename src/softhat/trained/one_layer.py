@@ -30,8 +30,9 @@ class Outcome:
     """What is known of a cell."""
 
     cell: Cell
+    """The words that it is about."""
     length: int
-    """From this length on its words count."""
+    """From this length on they count."""
     margin: float
     """A lower bound of the margins of all its words, if `proved`."""
     proved: bool
@@ -75,9 +76,7 @@ class OneLayer:
         self.question, self.model, self.spec = question, question.model, question.spec
         self.rounding = question.rounding
         self.decisions = Decisions(self.spec, self.model.outputs)
-        self.first = FirstLayer(
-            self.model, self.spec, question.offset, question.most, question.rounding
-        )
+        self.first = FirstLayer(question)
 
     def prove(
         self, cells: Sequence[Cell], deadline: float, limit: Callable[[], int]

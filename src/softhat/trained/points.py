@@ -23,6 +23,7 @@ class Points:
 
     centre: Array
     error: Array
+    """How far each entry can be off, whatever the others are."""
     along: Array | None = None
     """(…, directions, width)."""
 

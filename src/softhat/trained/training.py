@@ -37,8 +37,11 @@ class Trained:
     """What training came to."""
 
     folder: str
+    """Where the checkpoint is."""
     steps: int
+    """Of the optimiser."""
     loss: float
+    """At the last step."""
     wrong: int
     """Decisions that are wrong on words that it was not trained on, of `decisions`."""
     decisions: int

@@ -27,7 +27,9 @@ class Package:
     """Where a method's own code comes from."""
 
     name: str
+    """What Python imports."""
     address: str
+    """The repository."""
     inside: str = ""
     """The folder of the repository that holds the modules."""
     also: tuple[str, ...] = ()

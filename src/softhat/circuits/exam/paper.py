@@ -59,10 +59,13 @@ class ExamTask:
     """What a model of the paper computes."""
 
     name: str
+    """Family and level, such as `n-gram-2`."""
     family: str
     level: int
+    """From 1 (easy) to 5 (hard)."""
     alphabet: tuple[str, ...]
     formula: str
+    """What the model says of every prefix."""
     seed: int
     """Of the disguise and of the pairs of words."""
     dresses: tuple[str, ...]

@@ -20,6 +20,7 @@ from torch import Tensor
 from softhat.circuits.exam.attribution import Hooks, by_edge, gradients, outputs, recorded
 from softhat.circuits.exam.hooked import HookedStock
 from softhat.circuits.exam.subject import Subject
+from softhat.circuits.network import before
 
 Changes = Mapping[str, Tensor]
 
@@ -75,7 +76,7 @@ def _behind_softmax(subject: Subject, changes: Changes) -> dict[str, float]:
         for slot in "qk":
             stream = cache[f"blocks.{number}.hook_{slot}_input"]
             for source, change in changes.items():
-                if not _runs_before(source, number):
+                if not before(source, f"a{number}.h0"):
                     continue
                 with torch.no_grad():
                     moved = _pattern(model, number, slot, cache, stream + change.unsqueeze(2))
@@ -91,7 +92,3 @@ def _pattern(model: HookedStock, number: int, slot: str, cache: Any, stream: Ten
     block: Any = model.blocks[number]
     inputs = {name: cache[f"blocks.{number}.hook_{name}_input"] for name in "qk"} | {slot: stream}
     return block.attn.pattern(block.ln1(inputs["q"]), block.ln1(inputs["k"]))
-
-
-def _runs_before(source: str, layer: int) -> bool:
-    return source == "input" or int(source[1:].partition(".")[0]) < layer

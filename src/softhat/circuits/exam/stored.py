@@ -32,11 +32,12 @@ RARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class StreamSample:
-    """Words (words, n) as codes, and the residual stream after the last block (places, d_model),
-    `<bos>` left out."""
+    """Words, and what the model holds at their places."""
 
     words: Array
+    """(words, n): codes of symbols."""
     residual: Array
+    """(places, d_model): the residual stream after the last block, `<bos>` left out."""
 
 
 @dataclass(frozen=True, slots=True)

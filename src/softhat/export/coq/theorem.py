@@ -102,6 +102,7 @@ class TheoremText:
     definitions: str
     """`formulas`, `weights` and the evidence `found`."""
     conclusion: str
+    """`right`, and what it rests on."""
     unmatched: tuple[str, ...]
     """Outputs whose formulas were not found again in the program: Coq will say no."""
 

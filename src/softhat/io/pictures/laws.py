@@ -27,7 +27,9 @@ class Series:
     """Numbers against n, and what they are."""
 
     label: str
+    """In the legend."""
     kind: Kind
+    """A proved law, measured data, or a fit."""
     points: tuple[tuple[int, float], ...]
 
 
