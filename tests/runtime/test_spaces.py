@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 
+from softhat.runtime import spaces
 from softhat.runtime.spaces import SAME, Codes, Space, compact, distinct_columns
 
 SIZES = (2, 1, 3, 2, 2)
@@ -35,6 +37,27 @@ def test_pairs_of_numbers() -> None:
         assert sorted(set(zip(of_a, of_b, strict=True))) == list(zip(one, other, strict=True))
         some = rng.integers(0, space.words, 7)
         assert np.array_equal(space.of(pairs.codes, some), numbers[some])
+
+
+@pytest.mark.parametrize("how", ["by pairs", "mixed", "mixed alike"])
+def test_words_by_all_their_numbers(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many numbers as there are rows that differ; where two words are mixed alike, by pairs."""
+    rng = np.random.default_rng(3)
+    space = Space(SIZES)
+    if how != "by pairs":
+        monkeypatch.setattr(spaces, "SPARSE", 0)
+    if how == "mixed alike":
+        monkeypatch.setattr(Space, "_mixed", lambda self, _: np.zeros(self.words, np.uint64))
+    for _ in range(200):
+        every = [drawn(rng, space) for _ in range(int(rng.integers(1, 4)))]
+        rows = np.stack([of_words for _, of_words in every], axis=1)
+        kinds = len(np.unique(rows, axis=0))
+        together = space.together([codes for codes, _ in every], kinds)
+        assert together is not None
+        numbers, some = together
+        assert np.array_equal(rows[some][numbers], rows)
+        assert len(some) == kinds
+        assert space.together([codes for codes, _ in every], kinds - 1) is None
 
 
 def test_one_number_for_all() -> None:

@@ -223,21 +223,16 @@ class Merged(Floats):
 
     def _merge(self) -> None:
         """Words whose columns are the same in every row become one, if that halves them."""
-        words = self.space.words
-        whole = SAME
-        for codes in sorted(self.rows.codes, key=lambda codes: codes.high - codes.low):
-            whole = self.space.paired(whole, codes).codes
-            if 2 * whole.count > words:
-                return
-        numbers = self.space.spread(whole, np.arange(whole.count))
-        some = np.empty(whole.count, np.intp)
-        some[numbers] = np.arange(words)
+        together = self.space.together(self.rows.codes, self.space.words // 2)
+        if together is None:
+            return
+        numbers, some = together
         merged = []
         for codes in self.rows.codes:
             own = self.space.of(codes, some)
             merged.append(SAME if codes.count == 1 else Codes(own, 0, 1, codes.count))
         self.rows = Rows(merged)
-        self.space = Space((whole.count,))
+        self.space = Space((len(some),))
         self.of_word = numbers if self.of_word is None else numbers.take(self.of_word)
 
 

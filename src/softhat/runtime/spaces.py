@@ -8,6 +8,7 @@ decides is held once a prefix, what a suffix decides once a suffix.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -95,6 +96,41 @@ class Space:
         every = len(occurring) == a.count * b.count
         return Pairs(pairs, a.count, b.count, None if every else occurring)
 
+    def together(self, every: Iterable[Codes], most: int) -> tuple[Numbers, Numbers] | None:
+        """A number for each word by all its codes, and a word of each number; None if that takes
+        more than `most` numbers."""
+        narrow_first = sorted(every, key=lambda codes: codes.high - codes.low)
+        whole = SAME
+        for codes in narrow_first:
+            if whole.count * codes.count > SPARSE * self.words:  # pairs would be sorted each time
+                kinds, numbers = np.unique(self._mixed(narrow_first), return_inverse=True)
+                if len(kinds) > most:
+                    return None
+                some = _one_of_each(numbers, len(kinds))
+                if all(self._same(codes, numbers, some) for codes in narrow_first):
+                    return numbers, some
+            whole = self.paired(whole, codes).codes
+            if whole.count > most:
+                return None
+        numbers = self.spread(whole, np.arange(whole.count))
+        return numbers, _one_of_each(numbers, whole.count)
+
+    def _mixed(self, every: list[Codes]) -> NDArray[np.uint64]:
+        """For each word a number made of all its codes: words that differ hardly ever share it."""
+        mixed = np.zeros(self.sizes, np.uint64)
+        for codes, power in zip(every, odd_powers(len(every)), strict=True):
+            own = (codes.numbers.astype(np.uint64) + power) * power
+            own ^= own >> np.uint64(29)
+            shape = [1] * len(self.sizes)
+            shape[codes.low : codes.high] = self.sizes[codes.low : codes.high]
+            mixed += (own * ODD).reshape(shape)
+        return mixed.reshape(-1)
+
+    def _same(self, codes: Codes, numbers: Numbers, some: Numbers) -> bool:
+        """Whether words of one number have one code."""
+        of_kinds = self.of(codes, some)
+        return np.array_equal(of_kinds.take(numbers), self.spread(codes, np.arange(codes.count)))
+
     def _stretched(self, codes: Codes, cuts: list[int]) -> Numbers:
         """With an axis for each stretch between two cuts, of length 1 where the codes do not depend
         on it."""
@@ -118,6 +154,13 @@ class Space:
         return codes.numbers.take(place)
 
 
+def _one_of_each(numbers: Numbers, count: int) -> Numbers:
+    """Where each number below `count` stands."""
+    places = np.empty(count, np.intp)
+    places[numbers] = np.arange(len(numbers))
+    return places
+
+
 def compact(codes: Codes) -> tuple[Codes, Numbers]:
     """Only numbers that occur, in their order; and what they were."""
     if codes.count > SPARSE * len(codes.numbers) + 1024:
@@ -138,6 +181,11 @@ def compact(codes: Codes) -> tuple[Codes, Numbers]:
     return Codes(numbers, codes.low, codes.high, len(occurring)), occurring
 
 
+def odd_powers(count: int) -> NDArray[np.uint64]:
+    """ODD, its square and so on."""
+    return np.cumprod(np.full(count, ODD), dtype=np.uint64)
+
+
 def distinct_columns(x: NDArray[Any]) -> tuple[Numbers, Numbers]:
     """Columns that differ in some bit: a place of each kind, and the kind of each."""
     height, width = x.shape
@@ -145,12 +193,10 @@ def distinct_columns(x: NDArray[Any]) -> tuple[Numbers, Numbers]:
         return np.zeros(min(width, 1), np.intp), np.zeros(width, np.intp)
     bits = np.ascontiguousarray(x).view(np.uint32).reshape(height, width, -1)
     flat = bits.transpose(0, 2, 1).reshape(-1, width)
-    powers = np.cumprod(np.full(len(flat), ODD), dtype=np.uint64)
-    mixed = (flat * powers[:, None]).sum(axis=0, dtype=np.uint64)
+    mixed = (flat * odd_powers(len(flat))[:, None]).sum(axis=0, dtype=np.uint64)
     kinds = np.unique(mixed)
     kind = np.searchsorted(kinds, mixed)
-    place = np.empty(len(kinds), np.intp)
-    place[kind] = np.arange(width)
+    place = _one_of_each(kind, len(kinds))
     if not np.array_equal(flat, flat.take(place.take(kind), axis=1)):  # two kinds of one number
         _, place, kind = np.unique(flat, axis=1, return_index=True, return_inverse=True)
     return place, kind.reshape(-1)
