@@ -13,9 +13,6 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
-from softhat.export.certificates import export_certificate, with_machine
-from softhat.export.kinds import is_export
-from softhat.export.reading import Export, read_export
 from softhat.io.errors import SofthatError
 from softhat.io.files import unchanged
 from softhat.models.folders import load
@@ -25,11 +22,12 @@ from softhat.models.verification.report import Verification
 from softhat.models.verification.verify import verify as verify_model
 from softhat.numerics.formats import format_of
 from softhat.proof.proved import ProvedLengths
-from softhat.proof.stock.certify import certify as certify_stock
 
+# What exports need is imported where it is used: models are verified and certified without.
 if TYPE_CHECKING:
     from softhat.ahat.simulation.simulation import Simulation
     from softhat.ahat.simulation.verify import SimulationVerification as SimulationVerification
+    from softhat.export.reading import Export
     from softhat.models.value_model import ValueModel
     from softhat.models.verification.values import ValueVerification
 
@@ -115,6 +113,9 @@ def certify(model: str | Path | Certified[Any]) -> Any:
             raise SofthatError(f"expected a model, or the path of one, not {model!r}")
         return model.certificate
     refuse_gguf(model)
+    from softhat.export.kinds import is_export
+    from softhat.export.reading import read_export
+
     if is_export(model):
         return certify_export(read_export(model))
     return load(model).certificate
@@ -130,6 +131,8 @@ def refuse_gguf(path: str | Path) -> None:
 
 
 def certify_export(export: Export) -> ExportCertificate:
+    from softhat.export.certificates import with_machine
+
     document = with_machine(_proved(export), export.machine)
     void = tuple(document.get("void", ()))
     lengths = dict(document["max_length"])
@@ -140,12 +143,16 @@ def certify_export(export: Export) -> ExportCertificate:
 
 def _proved(export: Export) -> dict[str, Any]:
     if export.model is not None:
+        from softhat.export.certificates import export_certificate
+
         if export.kind == "onnx":
             from softhat.export.onnx.positions import longest_word
 
             longest = longest_word(export.model.transformer)
             return export_certificate(export.model, "onnx", longest, export.stored)
         return export_certificate(export.model, "torch", stored=export.stored)
+    from softhat.proof.stock.certify import certify as certify_stock
+
     assert export.checkpoint is not None
     c, formulas, margin = export.checkpoint, export.formulas, None
     if c.head == "lm":
@@ -245,6 +252,9 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
         from softhat.export.gguf_verify import verify_gguf
 
         return verify_gguf(Path(model), _asked(args, options, "GGUF files", ("adversarial",)))
+    from softhat.export.kinds import is_export
+    from softhat.export.reading import read_export
+
     if not is_export(model):
         return _verify_held(load(model), *args, **options)
     with unchanged(Path(model)):  # other libraries load it again
