@@ -101,13 +101,18 @@ class Node:
 
 _NODES = ("Formula", "Term", "Digit", "Digit | Digits")
 """The types of fields that hold nodes."""
+_OF_INSTANCES = ("__dict__", "__weakref__")
+"""What a class has for instances that are not told their attributes beforehand."""
 T = TypeVar("T", bound=Node)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def kind(cls: type[T]) -> type[T]:
     """A kind of node: a frozen dataclass whose `children` are the fields that hold nodes, and whose
-    `payload` is the others."""
+    `payload` is the others. One with the fields of another kind is that, under its own name."""
+    if hasattr(cls, "__match_args__") and "__annotations__" not in vars(cls):
+        said = {name: x for name, x in vars(cls).items() if name not in _OF_INSTANCES}
+        return cast("type[T]", type(cls.__name__, cls.__bases__, {**said, "__slots__": ()}))
     cls = dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
     own = fields(cast("Any", cls))
     children = [field.name for field in own if field.type in _NODES]

@@ -228,124 +228,104 @@ class Binary(Formula):
         set_hash(self, hash((type(self), self.left._hash, self.right._hash)))
 
 
+@kind
 class Not(Unary):
     """`!f`: f does not hold."""
 
-    __slots__ = ()
 
-
+@kind
 class Yesterday(Unary):
     """`Y f`: i > 1 and f at i-1."""
 
-    __slots__ = ()
 
-
+@kind
 class WeakYesterday(Unary):
     """`Z f`: i = 1 or f at i-1."""
 
-    __slots__ = ()
 
-
+@kind
 class Once(Unary):
     """`O f`: f at some j <= i."""
 
-    __slots__ = ()
 
-
+@kind
 class Historically(Unary):
     """`H f`: f at every j <= i."""
 
-    __slots__ = ()
 
-
+@kind
 class Tomorrow(Unary):
     """`X f`: i < n and f at i+1."""
 
-    __slots__ = ()
 
-
+@kind
 class WeakTomorrow(Unary):
     """`N f`: i = n or f at i+1."""
 
-    __slots__ = ()
 
-
+@kind
 class Eventually(Unary):
     """`F f`: f at some j >= i."""
 
-    __slots__ = ()
 
-
+@kind
 class Always(Unary):
     """`G f`: f at every j >= i."""
 
-    __slots__ = ()
 
-
+@kind
 class And(Binary):
     """`f & g`: both hold."""
 
-    __slots__ = ()
 
-
+@kind
 class Or(Binary):
     """`f | g`: one of them holds."""
 
-    __slots__ = ()
 
-
+@kind
 class Xor(Binary):
     """`f xor g`: exactly one of them holds."""
 
-    __slots__ = ()
 
-
+@kind
 class Implies(Binary):
     """`f -> g`: g holds or f does not."""
 
-    __slots__ = ()
 
-
+@kind
 class Iff(Binary):
     """`f <-> g`: both hold or neither."""
 
-    __slots__ = ()
 
-
+@kind
 class Since(Binary):
     """`f S g`: g at some j <= i, and f at every k with j < k <= i."""
 
-    __slots__ = ()
 
-
+@kind
 class Triggered(Binary):
     """`f T g`: the dual of S: not (!f S !g)."""
 
-    __slots__ = ()
 
-
+@kind
 class Until(Binary):
     """`f U g`: g at some j >= i, and f at every k with i <= k < j."""
 
-    __slots__ = ()
 
-
+@kind
 class Release(Binary):
     """`f R g`: the dual of U: not (!f U !g)."""
 
-    __slots__ = ()
 
-
+@kind
 class WeakUntil(Binary):
     """`f W g`: (f U g) | G f."""
 
-    __slots__ = ()
 
-
+@kind
 class StrongRelease(Binary):
     """`f M g`: g U (f & g)."""
-
-    __slots__ = ()
 
 
 @kind
@@ -383,40 +363,34 @@ class BinaryWindow(Window):
     right: Formula
 
 
+@kind
 class OnceWithin(UnaryWindow):
     """`O[a,b] f`: f at some j with a <= i - j <= b."""
 
-    __slots__ = ()
 
-
+@kind
 class HistoricallyWithin(UnaryWindow):
     """`H[a,b] f`: f at every j >= 1 with a <= i - j <= b."""
 
-    __slots__ = ()
 
-
+@kind
 class EventuallyWithin(UnaryWindow):
     """`F[a,b] f`: f at some j with a <= j - i <= b."""
 
-    __slots__ = ()
 
-
+@kind
 class AlwaysWithin(UnaryWindow):
     """`G[a,b] f`: f at every j <= n with a <= j - i <= b."""
 
-    __slots__ = ()
 
-
+@kind
 class SinceWithin(BinaryWindow):
     """`f S[a,b] g`: g at some j with a <= i - j <= b, and f at every k with j < k <= i."""
 
-    __slots__ = ()
 
-
+@kind
 class UntilWithin(BinaryWindow):
     """`f U[a,b] g`: g at some j with a <= j - i <= b, and f at every k with i <= k < j."""
-
-    __slots__ = ()
 
 
 @kind
@@ -571,22 +545,19 @@ class Counting(Term):
     operand: Formula
 
 
+@kind
 class Count(Counting):
     """`#(f)`: how many j <= i satisfy f."""
 
-    __slots__ = ()
 
-
+@kind
 class CountFuture(Counting):
     """`#>(f)`: how many j >= i satisfy f."""
 
-    __slots__ = ()
 
-
+@kind
 class CountAll(Counting):
     """`#*(f)`: how many positions of the word satisfy f."""
-
-    __slots__ = ()
 
 
 @kind
