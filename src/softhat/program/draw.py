@@ -71,12 +71,10 @@ def describe(signal: Signal) -> str:
         case Steps(count, turns):
             shown = ", ".join(map(str, turns[:8])) + (", …" if len(turns) > 8 else "")
             return f"Steps(s{count}, turns at {shown})"
-        case heads.Latest(bad, value, direction):
+        case heads.Latest(bad, value, direction) | heads.StrictLatest(bad, value, direction):
+            strict = "Strict" if isinstance(signal, heads.StrictLatest) else ""
             name = "Latest" if direction == "past" else "Earliest"
-            return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
-        case heads.StrictLatest(bad, value, direction):
-            name = "StrictLatest" if direction == "past" else "StrictEarliest"
-            return f"{name}(bad={_literal(bad)}, value={_literal(value)})"
+            return f"{strict}{name}(bad={_literal(bad)}, value={_literal(value)})"
         case heads.Shift(value, distance, direction):
             return f"Shift({_literal(value)}, {'-' if direction == 'past' else '+'}{distance})"
         case heads.Previous(value, direction):

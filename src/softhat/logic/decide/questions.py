@@ -156,7 +156,7 @@ def _exactly(
     tried, word = short_word(core, where, letters, 0, _FEW, up_to)
     if word is not None or tried == up_to:
         return word
-    if _bits(core) > _EASY:
+    if _number(core, _BITS) > _EASY:
         core = to_core(swept(core, letters))
     try:
         return shortest(goal_of(core, where), letters, effort.steps, up_to)
@@ -188,7 +188,7 @@ def goal_of(core: Formula, where: Where, facts: tuple[Clause, ...] = ()) -> Goal
     A word is read from its end where that leaves fewer promises to guess.
     """
     image = mirror(core)
-    backwards = image is not None and _promises(image) < _promises(core)
+    backwards = image is not None and _number(image, _AHEAD) < _number(core, _AHEAD)
     if image is not None and backwards:
         turned: dict[Where, Where] = {"first": "last", "last": "first", "anywhere": "anywhere"}
         core, where = image, turned[where]
@@ -199,15 +199,14 @@ def goal_of(core: Formula, where: Where, facts: tuple[Clause, ...] = ()) -> Goal
 
 
 _AHEAD = (nodes.Tomorrow, nodes.Until)
+"""Operators whose value is guessed: a promise each (`machine`)."""
 _BITS = (*_AHEAD, nodes.Yesterday, nodes.Since)
+"""Operators that take a bit of the machine each."""
 
 
-def _promises(core: Formula) -> int:
-    return sum(isinstance(node, _AHEAD) for node, _ in distinct(core)[0])
-
-
-def _bits(core: Formula) -> int:
-    return sum(isinstance(node, _BITS) for node, _ in distinct(core)[0])
+def _number(core: Formula, kinds: tuple[type[nodes.Node], ...]) -> int:
+    """How many subformulas are of these kinds."""
+    return sum(isinstance(node, kinds) for node, _ in distinct(core)[0])
 
 
 @dataclass(slots=True)
