@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from softhat import SofthatError
-from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.checkpoint import Affine, Norm, read_checkpoint
+from softhat.trained.rounding import rounding_of
 from tests.trained import tiny
 
 
@@ -91,3 +92,22 @@ def test_no_folder(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SofthatError, match="has no config"):
         read_checkpoint(tmp_path / "empty")
+
+
+def test_weights_that_move_move_products_by_as_much() -> None:
+    """Each weight at the end of its interval that moves the product furthest; and no bound is far
+    above that."""
+    random, rounding = np.random.default_rng(0), rounding_of("float32")
+    x = random.normal(size=6)
+    weight, most = random.normal(size=(6, 4)), random.uniform(0, 0.01, size=(6, 4))
+    bias, most_bias = random.normal(size=4), random.uniform(0, 0.01, size=4)
+    pushed = np.sign(x)[:, None] * most
+    reached = x @ (weight + pushed) + bias + most_bias - (x @ weight + bias)
+    step = Affine(weight, bias, Affine(most, most_bias))
+    error = step.error(np.abs(x), rounding) - Affine(weight, bias).error(np.abs(x), rounding)
+    assert (error >= reached * (1 - 1e-9)).all() and (error <= reached * 1.001).all()
+    gain, shift, most_gain = weight[0], bias, most[0]
+    reached = x[:4] * (gain + np.sign(x[:4]) * most_gain) + most_bias - x[:4] * gain
+    norm = Norm(gain, shift, Norm(most_gain, most_bias))
+    error = norm.error(np.abs(x[:4]), rounding) - Norm(gain, shift).error(np.abs(x[:4]), rounding)
+    assert (error >= reached * (1 - 1e-9)).all() and (error <= reached * 1.001).all()

@@ -160,6 +160,27 @@ def test_without_links_files_are_replaced_one_by_one(tmp_path: Path) -> None:
     assert holds(tmp_path / "m", NEW) and names(tmp_path / "m") == sorted(NEW)
 
 
+def test_without_links_all_are_put_back_if_one_cannot_be(tmp_path: Path) -> None:
+    """What was new is gone again: a file that no record names could never be replaced."""
+    write_folder(tmp_path / "m", OLD)
+    replace = Path.replace
+
+    def refuse(path: Path, target: Path) -> Path:
+        if target.name == "weights":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return replace(path, target)
+
+    with (
+        mock.patch.object(writing, "_links_work", lambda directory: False),
+        mock.patch.object(Path, "replace", refuse),
+        pytest.raises(SofthatError, match=r"cannot write"),
+    ):
+        write_folder(tmp_path / "m", NEW)
+    assert holds(tmp_path / "m", OLD) and names(tmp_path / "m") == sorted(OLD)
+    write_folder(tmp_path / "m", NEW)
+    assert holds(tmp_path / "m", NEW) and names(tmp_path / "m") == sorted(NEW)
+
+
 def test_other_peoples_files_are_refused_by_name(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     write_folder(folder, OLD)

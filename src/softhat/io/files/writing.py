@@ -224,22 +224,27 @@ def _one_by_one(directory: Path, contents: Mapping[str, bytes], old: Iterable[st
     """A single file; or several without links, which some file systems do not have: each is
     whole, and all are put back if one fails."""
     names = sorted({*old, *contents})
-    earlier: dict[str, bytes] = {}
     with ExitStack() as scratches:
         fresh = {name: scratches.enter_context(_scratch(directory)) for name in contents}
         for name, data in contents.items():
             _write_new(fresh[name], data, _mode(directory / name))
+        several = names if len(names) > 1 else ()
+        earlier = {
+            name: (directory / name).read_bytes() if (directory / name).exists() else None
+            for name in several
+        }
         try:
             for name in names:
-                if len(names) > 1 and (directory / name).exists():
-                    earlier[name] = (directory / name).read_bytes()
                 if name in contents:
                     fresh[name].replace(directory / name)
                 else:
                     (directory / name).unlink()
         except BaseException:  # Ctrl-C too
-            for name, data in earlier.items():
-                (directory / name).write_bytes(data)
+            for name, before in earlier.items():
+                if before is None:
+                    (directory / name).unlink(missing_ok=True)
+                else:
+                    (directory / name).write_bytes(before)
             raise
 
 
