@@ -30,6 +30,9 @@ from numpy.typing import NDArray
 
 import softhat
 from softhat.logic.semantics.truth import truth
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the imports of tests
+
 from tests.proof.sample import margins_at
 
 Codes = NDArray[np.int64]

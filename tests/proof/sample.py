@@ -82,7 +82,8 @@ def _attend(ready: Ready, head: ReadyHead, x: Array, sampled: Array, rows: Array
         if len(q) == 0:
             scores = np.zeros((1, high - low), form.accumulate)
         else:
-            scores = ready.attention._scores(q[:, at : at + 1].T.copy(), k[:, low:high], beta)
+            query, keys = q[:, at : at + 1].T.copy(), k[:, low:high]
+            (scores,) = ready.attention._scores(query[None], keys[None], beta)
         weights = ready.attention._weights(scores, scores.max(axis=1, keepdims=True))
         total = weights.sum(axis=1)
         out[:, at] = (v[:, low:high] @ weights[0]) / total
