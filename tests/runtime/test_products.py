@@ -31,6 +31,19 @@ def test_strips(rows: int, inner: int, columns: int, strip: int) -> None:
             assert np.array_equal(found, left @ right)
 
 
+@pytest.mark.parametrize("strip", [10, 1 << 18])
+def test_stacks(strip: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each product of a stack is the one of its two matrices alone, to the last bit."""
+    monkeypatch.setattr(products, "STRIP", strip)
+    rng = np.random.default_rng(4)
+    for dtype in (np.float32, np.float64):
+        for rows, inner, columns in ((128, 3, 128), (77, 128, 2), (5, 4, 130)):
+            a = rng.normal(size=(3, rows, inner)).astype(dtype)
+            b = rng.normal(size=(3, inner, columns)).astype(dtype)
+            both = zip(a, b, strict=True)
+            assert np.array_equal(products.products(a, b), [product(x, y) for x, y in both])
+
+
 @pytest.mark.parametrize("dtype", FORMATS)
 @pytest.mark.parametrize("positions", [3, 700])
 @pytest.mark.parametrize("share", [0.05, 0.9])

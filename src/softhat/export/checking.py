@@ -114,11 +114,12 @@ def certify(model: str | Path | Certified[Any]) -> Any:
         return model.certificate
     refuse_gguf(model)
     from softhat.export.kinds import is_export
+
+    if not is_export(model):
+        return load(model).certificate
     from softhat.export.reading import read_export
 
-    if is_export(model):
-        return certify_export(read_export(model))
-    return load(model).certificate
+    return certify_export(read_export(model))
 
 
 def refuse_gguf(path: str | Path) -> None:
@@ -253,10 +254,11 @@ def verify(model: Held | str | Path, *args: Any, **options: Any) -> Verified:
 
         return verify_gguf(Path(model), _asked(args, options, "GGUF files", ("adversarial",)))
     from softhat.export.kinds import is_export
-    from softhat.export.reading import read_export
 
     if not is_export(model):
         return _verify_held(load(model), *args, **options)
+    from softhat.export.reading import read_export
+
     with unchanged(Path(model)):  # other libraries load it again
         return _verify_export(read_export(model), *args, **options)
 
