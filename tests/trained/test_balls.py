@@ -10,6 +10,7 @@ import pytest
 from softhat.trained.activations import ACTIVATIONS
 from softhat.trained.balls import Balls, Growths, largest_stretch
 from softhat.trained.checkpoint import read_checkpoint
+from softhat.trained.radius import moving
 from softhat.trained.rounding import rounding_of
 from softhat.trained.walk import feed_forward, logits, tail
 from tests.trained import tiny
@@ -64,6 +65,30 @@ def test_disturbed_streams_stay_inside(tmp_path: Path, name: str, radius: float)
             tail(centre + radius * ways[:20] / 3, model, 0) - tail(centre, model, 0)
         ).max()
         assert out.entries.max() < 1e4 * reached  # no bound that says nothing
+
+
+def test_weights_that_move_stay_inside(tmp_path: Path) -> None:
+    """Each weight at the end of its interval that moves the result furthest. The parts of a product
+    are heads' queries, keys and values."""
+    model = moving(
+        read_checkpoint(tiny.model(tmp_path / "m")), lambda weight: 0.01 * np.abs(weight) + 1e-3
+    )
+    block, x = model.blocks[0], np.random.default_rng(2).normal(size=(10, model.width))
+    ball = Balls(x, np.zeros((10, 1)), Growths(model))
+    for step in (block.attention, block.projection, block.units):
+        assert step.moved is not None
+        out = ball.affine(step, EXACT)
+        furthest = np.abs(x) @ step.moved.weight + step.moved.bias
+        parts = furthest.reshape(10, out.radius.shape[-1], -1)
+        reached = np.linalg.norm(parts, axis=-1)
+        assert (out.radius >= reached).all() and (out.radius <= 20 * reached).all()
+    norm = block.before_units
+    assert norm.moved is not None
+    normed = ball.normalised(norm, model.epsilon, EXACT).folded()
+    before_gain = (normed.centre - norm.shift) / norm.gain
+    furthest = np.abs(before_gain) * norm.moved.gain + norm.moved.shift
+    reached = np.linalg.norm(furthest, axis=-1)[:, None]
+    assert (normed.radius >= reached * (1 - 1e-9)).all() and (normed.radius <= 1.1 * reached).all()
 
 
 def test_nothing_is_said_of_what_is_not_finite(tmp_path: Path) -> None:
