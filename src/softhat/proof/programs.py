@@ -9,7 +9,8 @@ one) is not proved: it stands among the assumptions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,7 +21,7 @@ from softhat.program.gates import And, Steps, Table, Total, Xor
 from softhat.program.inputs import FirstPosition, LastPosition, PositionBit, PositionMod, TokenIn
 from softhat.program.literals import Literal
 from softhat.program.signals import Number, Program, Signal
-from softhat.proof.atoms import Atoms, CountSum
+from softhat.proof.atoms import CountSum
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Form, Mean, Raw, Zero
 from softhat.proof.certificate import Certificate
@@ -109,7 +110,7 @@ def _derive(
     for name, number_ in program.numbers:
         form, bias = margins[name]
         exact = claims.number(number_)
-        if not _same(_linear(form, bias, cells, atoms), exact):
+        if not _same(_linear(form, bias, cells, atoms.space), exact):
             raise VoidError(f"the numeric output {name!r} is not that of the program")
         if use_of[name].whole and not is_whole(exact, use_of[name]):
             raise VoidError(f"the numeric output {name!r} is rounded, and is no whole number")
@@ -134,29 +135,25 @@ def _same(left: Linear, right: Linear) -> bool:
     return {k: a for k, a in left.items() if a} == {k: a for k, a in right.items() if a}
 
 
-def _linear(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> Linear:
+def _linear(form: Form, bias: float, cells: list[Cell], space: Space) -> Linear:
     """A read-out as a linear form of what its coordinates hold."""
-    linear: Linear = {("1",): Fraction(bias)}
-
-    def add(key: tuple[object, ...], a: Fraction) -> None:
-        linear[key] = linear.get(key, Fraction(0)) + a
-
+    linear: Linear = defaultdict(Fraction, {("1",): Fraction(bias)})
     for at, weight in form.items():
         w = Fraction(weight)
         match cells[at]:
             case Mean(over, terms, _):
                 for a, function in terms:
-                    _add_part(add, ("average", over), function, w * a, atoms)
+                    _add_part(linear, ("average", over), function, w * a, space)
             case Chosen(selection, chosen, _):
                 for number, function in chosen:
-                    _add_part(add, ("mean", selection), function, w * Fraction(number), atoms)
+                    _add_part(linear, ("mean", selection), function, w * Fraction(number), space)
             case Raw(mean=(selection, function)):
-                _add_part(add, ("mean", selection), function, w, atoms)
+                _add_part(linear, ("mean", selection), function, w, space)
             case Whole(counts, _):
                 for factor, selection in counts:
-                    add(("count", selection), w * factor)
+                    linear["count", selection] += w * factor
             case Bit(function):
-                add(("bit", function), w)
+                linear["bit", function] += w
             case Zero():
                 continue
             case _:
@@ -165,21 +162,14 @@ def _linear(form: Form, bias: float, cells: list[Cell], atoms: Atoms) -> Linear:
 
 
 def _add_part(
-    add: Callable[[tuple[object, ...], Fraction], None],
-    what: tuple[object, ...],
-    function: int,
-    a: Fraction,
-    atoms: Atoms,
+    linear: Linear, what: tuple[object, ...], function: int, a: Fraction, space: Space
 ) -> None:
     """#(!f) is the size less #(f), so only the positive one of f and !f has a coefficient."""
-    space = atoms.space
-    if function == space.false:
-        return
-    if function == space.true or space.polarity(function):
-        add((*what, function), a)
-    else:
-        add((*what, space.true), a)
-        add((*what, space.negation(function)), -a)
+    if function == space.true or (function != space.false and space.polarity(function)):
+        linear[*what, function] += a
+    elif function != space.false:
+        linear[*what, space.true] += a
+        linear[*what, space.negation(function)] -= a
 
 
 class ProgramClaims:
@@ -279,24 +269,21 @@ class ProgramClaims:
         return total
 
     def number(self, number: Number) -> Linear:
-        linear: Linear = {("1",): Fraction(float(number.constant))}
-
-        def add(key: tuple[object, ...], a: Fraction) -> None:
-            linear[key] = linear.get(key, Fraction(0)) + a
-
+        linear: Linear = defaultdict(Fraction, {("1",): Fraction(float(number.constant))})
+        space = self.atoms.space
         for factor, at in number.terms:
             source = self.program.signals[at]
             match source:
                 case heads.Average(terms, over):
                     for a, read in terms:
-                        _add_part(add, ("average", over), self._read(read), factor * a, self.atoms)
+                        _add_part(linear, ("average", over), self._read(read), factor * a, space)
                 case heads.MatchMean(selector, terms):
                     key = self._selection(selector)
                     for a, read in terms:
-                        _add_part(add, ("mean", key), self._read(read), factor * a, self.atoms)
+                        _add_part(linear, ("mean", key), self._read(read), factor * a, space)
                 case Total():
                     for a, selection in self._terms(at):
-                        add(("count", selection), factor * a)
+                        linear["count", selection] += factor * a
                 case _:
-                    add(("bit", self.values[at]), factor)
+                    linear["bit", self.values[at]] += factor
         return linear
