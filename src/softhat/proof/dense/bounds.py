@@ -44,7 +44,7 @@ from softhat.proof.stock.derivation import Derivation
 from softhat.proof.stock.kind import DIFFER, StockHead, StockScores
 from softhat.proof.stock.logits import check_logits
 from softhat.proof.stock.storage import HUGE, ROOT, SCALED, SECOND, U, need
-from softhat.proof.stock.variables import Cell, ConstantCell, MeanCell, magnitude
+from softhat.proof.stock.variables import Cell, MeanCell, magnitude
 from softhat.transformer.directions import Directions
 
 SILENT = NormError(0.0, 0.0, 0.0, 0.0)
@@ -92,15 +92,11 @@ class DenseBounds:
         self.bounds: dict[str, float] = {}
         self.d, self.variables = self.u.shape
         self._measure_basis()
-        count = self.variables
-        self.size, self.own, self.bos = np.zeros(count), np.zeros(count), np.zeros(count)
+        self.size = np.zeros(self.variables)
+        """No variable is ever larger."""
         for cells in (*derivation.cells, *derivation.after_attention):
             for p, cell in enumerate(cells):
                 self.size[p] = max(self.size[p], magnitude(cell))
-        for p, cell in enumerate(derivation.cells[0]):
-            self.own[p] = self.bos[p] = self.size[p]
-            if isinstance(cell, ConstantCell) and cell == derivation.cells[-1][p]:
-                self.own[p], self.bos[p] = abs(cell.ordinary), abs(cell.bos)
         self.plain_norm = self.c.norm(derivation.cells[0])
         self.norm_of_x = self.plain_norm.square**0.5
         self.stored = 1.05 * U * self.norm_of_x
@@ -341,8 +337,10 @@ class DenseBounds:
             uneven = self.scores.uneven(head, off, norm)
             need(uneven < EVEN, "Average heads: scores may be off too far")
             uneven = SECOND * expm1(2 * uneven) + 2 * NEAR * U
-            own = self.along(form, off, norm, self.own)
-            start = self.along(form, np.zeros_like(off), norm, self.bos)
+            read = np.vstack([form, np.zeros(form.shape[1])]).T  # the factor scales no constants
+            held = self.held(self.derivation.cells[head.block]).at_ends(read)
+            own = (1 + norm.scale) * off @ np.abs(form) + norm.scale * held[:, 0]
+            start = norm.scale * held[:, 1]
             whole = sizes[0] + sizes[1] / (n + 1)
             along = (1 + uneven) * (own + start / (n + 1)) + uneven * whole
             return self.kernel.roundings(n + 1), along
