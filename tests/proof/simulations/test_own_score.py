@@ -288,6 +288,25 @@ def test_simulations_are_within_epsilon(count: int) -> None:
     assert own > count / 4
 
 
+@pytest.mark.parametrize("count", sizes(6, 300))
+def test_floats_are_within_epsilon(count: int) -> None:
+    """In every format to the length that is certified, and no further than 9."""
+    rng = random.Random(13)
+    for _ in range(count):
+        model = random_finder(rng)
+        try:
+            simulation = softhat.simulate(model, max_length=rng.choice([None, 6]), epsilon=1e-2)
+        except NoTemperatureError:
+            continue
+        for dtype, length in simulation.certificate.max_length.items():
+            for n in range(1, min(length, 9) + 1):
+                codes = np.random.default_rng(n).integers(0, len(model.alphabet), (60, n))
+                soft = simulation.run_batch(codes, dtype)[..., 0].astype(np.float64)
+                hard = [model.values([model.alphabet[c] for c in word]) for word in codes]
+                exact = np.array([[float(x) for x in row] for row in hard])
+                assert np.abs(soft - exact).max() <= 1e-2
+
+
 @pytest.mark.parametrize("count", sizes(40, 600))
 def test_errors_that_come_from_before_are_bounded(count: int) -> None:
     """At any β, where earlier layers err, in scores and values alike."""
