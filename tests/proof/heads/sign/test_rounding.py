@@ -65,16 +65,18 @@ def test_magnitudes_cover_every_position_of_every_length() -> None:
         for head in model._proved[1].heads:
             if not isinstance(head.kind, SignKind):
                 continue
-            last = int(rng.integers(8, 20))
+            first, last = int(rng.integers(1, 4)), int(rng.integers(4, 20))
             scaled = scale(head.kind.scores.attention, last)
             rounding = Rounding(head.kind.comparison, head.kind.scores, scaled, FORMATS["float64"])
             for of in rounding.products:
-                most = max(of.magnitudes(8, last, of.row(last)))
-                for m in range(8, last + 1):
+                start, end = of.magnitudes(first, last, of.row(last))
+                for m in range(first, last + 1):
                     for at in range(1, m + 1):
                         held = {"i": at, "r": m + 1 - at, "1": 1, "ordinary": 1}
                         one, other = (
                             sum(e.weight * held[e.base] * scaled**e.power for e in side.side)
                             for side in (of.query, of.key)
                         )
-                        assert abs(one * other * scaled) <= most
+                        size = abs(one * other * scaled)
+                        assert size <= max(start, end)
+                        assert (at > 1 or size <= start) and (at < m or size <= end)
