@@ -11,7 +11,7 @@ import softhat
 from softhat.numerics.formats import FORMATS
 from softhat.proof.heads.sign import SignKind
 from softhat.proof.heads.sign.rounding import Rounding, ScoreErrors
-from softhat.proof.scores import scale
+from softhat.proof.scores import Product, WeightEntry, scale
 from softhat.transformer.weights import Attention
 from tests.slices import every
 
@@ -80,3 +80,11 @@ def test_magnitudes_cover_every_position_of_every_length() -> None:
                         size = abs(one * other * scaled)
                         assert size <= max(start, end)
                         assert (at > 1 or size <= start) and (at < m or size <= end)
+
+
+def test_a_row_that_crosses_0_is_as_large_as_in_the_shortest_word() -> None:
+    """2·(r - 3i) is -4, -2, 0, 2 where i = 1, in words of 1 to 4 symbols."""
+    query = (WeightEntry("i", 0, -3.0), WeightEntry("r", 0, 1.0))
+    row = Product(query, (WeightEntry("ordinary", 0, 2.0),), 1.0, FORMATS["float64"])
+    assert row.magnitudes(4, 4, row.row(4)) == (2.0, 22.0)
+    assert row.magnitudes(1, 4, row.row(4)) == (4.0, 22.0)
