@@ -18,6 +18,7 @@ e_j. Softmax then returns a mean of v_j + V·e_j = λ·(S_j + s·e_j) + b + (V -
 part of which is the mean of the scores that it is made from. So it is off by at most
 |λ|·M/β + max |λ·s·e| + max |(V - λ·s)·e|: what errs passes through as if one key were read, and β
 times an error is nowhere asked to be small.
+Machine-checked: `own_score_near`, `own_score_nearer` and `enough` of proofs/OwnScore.v.
 """
 
 from __future__ import annotations
