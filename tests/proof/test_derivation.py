@@ -129,6 +129,11 @@ def test_what_heads_write() -> None:
         written[h, others, row] = 1.0
         with pytest.raises(VoidError, match=reason):
             Layers(changed(t, 0, "output", written))
+    together = output.copy()
+    together[h, at] = 1.0
+    assert together.shape[2] > 1
+    with pytest.raises(VoidError, match="each value to a coordinate of its own"):
+        Layers(changed(t, 0, "output", together))
 
 
 def test_a_unit_that_writes_nothing() -> None:

@@ -16,9 +16,9 @@ from softhat.models.model import Model
 from softhat.numbers.positions import Named
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
-from softhat.proof.cells import Bit, Cell, Feature, Raw
+from softhat.proof.cells import Bit, Cell, Feature, Groups, Number, Raw, Zero
 from softhat.proof.check import certify
-from softhat.proof.gates import conjunction, read_out
+from softhat.proof.gates import conjunction, read_out, stored
 from softhat.transformer.weights import Layer, Sparse
 from tests.proof.planting import coordinates_of, with_feature_twice, with_unit
 
@@ -91,6 +91,53 @@ def test_thresholds_on_an_integer_are_refused() -> None:
             read_out({2: 1.0, 3: 1.0}, bias, cells, atoms)
     with pytest.raises(VoidError, match="it reads bit coordinate 2"):
         read_out({2: 0.5}, -0.25, cells, atoms)
+
+
+def no_numbers(units: Groups, cells: list[Cell]) -> Cell:
+    raise AssertionError("no unit reads a number")
+
+
+def clip(at: int) -> Groups:
+    """A bit or a head output: 0 up to 1/4, 1 from 3/4 on."""
+    return {frozenset({(at, 1.0)}): [(-0.25, 2.0), (-0.75, -2.0)]}
+
+
+def test_what_units_store() -> None:
+    atoms, cells = setting()
+    space, free = atoms.space, [atoms.space.atom(("free", k), k) for k in range(ATOMS)]
+    cells = [*cells, Zero()]
+    cell, clips = stored(6, clip(2), 0.0, cells, atoms, no_numbers)
+    assert cell == Bit(free[0]) and len(clips) == 1
+    apart = {frozenset({(2, 1.0), (3, -1.0)}): clip(2)[frozenset({(2, 1.0)})]} | {
+        frozenset({(2, -1.0), (3, 1.0)}): clip(2)[frozenset({(2, 1.0)})]
+    }
+    cell, clips = stored(6, apart, 0.0, cells, atoms, no_numbers)
+    assert cell == Bit(space.differ(free[0], free[1])) and len(clips) == 2
+    with pytest.raises(VoidError, match="two clips that can both be 1"):
+        stored(6, clip(2) | clip(3), 0.0, cells, atoms, no_numbers)
+    with pytest.raises(VoidError, match="before it is cleared"):
+        stored(3, clip(2), 0.0, cells, atoms, no_numbers)
+    for at in (3, 4):
+        cleared = {frozenset({(at, 1.0)}): [(0.0, -1.0)]}
+        assert stored(at, dict(cleared), 0.0, cells, atoms, no_numbers) == (Zero(), [])
+        if at == 3:
+            cell, _ = stored(at, cleared | clip(2), 0.0, cells, atoms, no_numbers)
+            assert cell == Bit(free[0])
+        else:
+            with pytest.raises(VoidError, match="over a head's output"):
+                stored(at, cleared | clip(2), 0.0, cells, atoms, no_numbers)
+
+
+def test_steps_of_numbers_stand_alone() -> None:
+    atoms, cells = setting()
+    cells = [*cells, Number(), Zero()]
+    steps: Groups = {frozenset({(6, -1.0)}): [(0.5, 1.0)]}
+    decoded = Raw(atoms.space.true, 0)
+    assert stored(7, dict(steps), 0.0, cells, atoms, lambda *_: decoded) == (decoded, [])
+    at_sinks: Groups = {frozenset({(1, -1.0)}): [(1.0, -1.0)]}
+    for bias, others in ((1.0, {}), (0.0, at_sinks)):
+        with pytest.raises(VoidError, match="and something else"):
+            stored(7, steps | others, bias, cells, atoms, lambda *_: decoded)
 
 
 def gate_of(model: Model) -> tuple[int, Layer]:

@@ -79,3 +79,17 @@ def test_steps_turn_where_they_say() -> None:
     assert not atoms.exclusive(bit, low)
     said = space.both(low, space.negation(middle))
     assert atoms.exclusive(said, space.negation(bit))
+
+
+def test_codes_are_the_same_only_if_their_digits_are() -> None:
+    """In any order, each digit once, and both sides of one negated."""
+    atoms = ProgramAtoms(Space("abc", False))
+    no = atoms.space.negation
+    a, b, c = (atoms.space.symbol(x) for x in "abc")
+    one = atoms.code("<=", [(a, b), (b, c)])
+    for digits in ([(b, c), (a, b)], [(no(a), no(b)), (b, c)], [(a, b), (b, c), (no(b), no(c))]):
+        assert atoms.code("<=", digits) == one
+    others = [[(a, b)], [(a, c), (b, c)], [(a, no(b)), (b, c)], [(b, a), (b, c)], [(a, b), (c, b)]]
+    numbers = [atoms.code("<=", digits) for digits in others]
+    assert len({one, atoms.code("<", [(a, b), (b, c)]), *numbers}) == 2 + len(others)
+    assert atoms.selection("<=", frozenset({(a, b), (b, c)})) not in {one, *numbers}
