@@ -17,6 +17,9 @@ from softhat.circuits.corpus.acceptable import has_inert_head, simplified
 from softhat.circuits.corpus.corpus import load_model, make_corpus, read_lines
 from softhat.circuits.corpus.families import MIXED, draw_formula, induction
 from softhat.circuits.corpus.shards import Settings, draw
+from softhat.circuits.corpus.targets import exported
+from softhat.circuits.stock_network import StockNetwork
+from softhat.circuits.witness import WitnessSearch
 from softhat.io.errors import SofthatError
 from softhat.logic.fragments import describe
 from softhat.logic.optimise.simplify import simplify
@@ -316,3 +319,30 @@ def test_a_model_of_a_corpus_in_transformer_lens(corpus: Path) -> None:
     pytest.importorskip("transformer_lens")
     bridge = softhat.lens.load(corpus, id=0)
     assert bridge.labels == read_lines(corpus, 0)[0]["labels"]
+
+
+@pytest.mark.parametrize("to", ["gpt2", "llama"])
+def test_an_export_for_its_heads_alone_is_the_same_but_not_proved(to: str) -> None:
+    model = softhat.compile("(a S b) & Y a", alphabet="ab")
+    with exported(model, to, 12) as whole, exported(model, to, 12, proved=False) as unproved:
+        for name in ("model.safetensors", "labels.json", "tokenizer.json", "formula.txt"):
+            assert (whole / name).read_bytes() == (unproved / name).read_bytes()
+        assert (whole / "certificate.json").exists()
+        assert not (unproved / "certificate.json").exists()
+
+
+def test_what_corrupt_words_add_is_what_running_them_adds() -> None:
+    """Words that are tried both ways round run once."""
+    model = softhat.compile("(a S b) & #(a) >= #(b)", alphabet="ab")
+    with exported(model, "gpt2", 40, proved=False) as folder:
+        network = StockNetwork(folder)
+        search = WitnessSearch(network, 0, 64, (softhat.parse("(a S b) & #(a) >= #(b)"),))
+    once = 0
+    for (clean, corrupt, _, added), margins in zip(search.batches, search.corrupted, strict=True):
+        expected, answered = network.run(corrupt)
+        assert np.allclose(margins, answered, rtol=0, atol=1e-9)
+        assert added.keys() == expected.keys()
+        for name, array in added.items():
+            assert np.allclose(array, expected[name], rtol=0, atol=1e-9)
+        once += {word.tobytes() for word in corrupt} <= {word.tobytes() for word in clean}
+    assert once

@@ -91,9 +91,16 @@ class WitnessSearch:
         return clean, corrupt
 
     def _run(self, clean: Array, corrupt: Array) -> tuple[Array, Array, Begun, dict[str, Array]]:
-        added, margins = self.network.run(corrupt)
+        begun = Begun.of(self.network, clean)
+        ran = {word.tobytes(): at for at, word in enumerate(clean)}
+        places = [ran[key] for word in corrupt if (key := word.tobytes()) in ran]
+        if len(places) < len(corrupt):
+            added, margins = self.network.run(corrupt)
+        else:  # pairs that are tried both ways round: each word runs once
+            added = {name: array[places] for name, array in begun.added.items()}
+            margins = begun.margins[places]
         self.corrupted.append(margins)
-        return clean, corrupt, Begun.of(self.network, clean), added
+        return clean, corrupt, begun, added
 
     def judged(self, source: str, target: str, slot: str) -> tuple[Carries, Witness | None]:
         """What the edge carries, and where it shows the most."""

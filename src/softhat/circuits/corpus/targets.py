@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from softhat.circuits.graph import Circuit, Witness
 from softhat.circuits.native import circuit_of
 from softhat.circuits.stock import circuit_of_folder
-from softhat.export.gpt2.to_gpt2 import gpt2_files
-from softhat.export.llama.to_llama import to_llama
+from softhat.export.gpt2.to_gpt2 import gpt2_export
+from softhat.export.llama.to_llama import checkpoint, to_llama
 from softhat.export.native.labels import labels_of
 from softhat.export.stock.folder import DIRECTIONS
 from softhat.export.stock.options import StockOptions
@@ -73,18 +73,26 @@ def build(model: Answers, to: Target, context: int, disguise: int | None) -> Bui
 
 @contextmanager
 def exported(
-    model: Answers, to: Literal["gpt2", "llama"], context: int, disguise: int | None = None
+    model: Answers,
+    to: Literal["gpt2", "llama"],
+    context: int,
+    disguise: int | None = None,
+    proved: bool = True,
 ) -> Iterator[Path]:
-    """The folder of a stock checkpoint, for a while."""
+    """The folder of a stock checkpoint, for a while; its certificate too, if `proved`."""
     assert isinstance(model, Model)  # others are for torch alone
+    options = StockOptions(context, disguise=disguise)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "m"
-        if to == "llama":
+        if to == "llama" and proved:
             to_llama(model, folder, context, disguise=disguise)
         else:
+            if to == "llama":
+                stock = checkpoint(model, to, None, options).export()
+            else:
+                stock = gpt2_export(model, options)
             folder.mkdir()
-            options = StockOptions(context, disguise=disguise)
-            for name, data in gpt2_files(model, options).items():
+            for name, data in (stock.files() if proved else stock.unproved()).items():
                 (folder / name).write_bytes(data)
         yield folder
 

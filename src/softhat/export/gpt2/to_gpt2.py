@@ -80,6 +80,13 @@ def gpt2_files(
     model: Exported, options: StockOptions, activation: Activation = "relu"
 ) -> dict[str, bytes]:
     """What `to_gpt2` writes, by file name."""
+    return gpt2_export(model, options, activation).files()
+
+
+def gpt2_export(
+    model: Exported, options: StockOptions, activation: Activation = "relu"
+) -> StockExport:
+    """What `to_gpt2` writes."""
     check_choice("activation", activation, Activation)
     check_disguise(options.disguise, activation)
     request = asked(model, "gpt2", options)
@@ -115,7 +122,7 @@ def gpt2_files(
         activation=activation,
         **request.choices,
     )
-    return StockExport(request, checkpoint, gpt2_config(shape), directions, labels).files()
+    return StockExport(request, checkpoint, gpt2_config(shape), directions, labels)
 
 
 def _tensors(weights: Trunk[Layout]) -> dict[str, NDArray[np.float32]]:

@@ -161,19 +161,23 @@ class StockExport:
 
     def files(self) -> dict[str, bytes]:
         """By file name."""
+        asked, files = self.asked, self.unproved()
+        proved = with_machine(self.certificate().to_json(), asked.model.machine)
+        facts = export_facts(asked.model.program, files["model.safetensors"])
+        about = readme(asked, NAMES[asked.family], self.directions is not None, self.loading)
+        files["certificate.json"] = json_bytes({**proved, **facts})
+        files["README.md"] = about.encode()
+        return files
+
+    def unproved(self) -> dict[str, bytes]:
+        """What runs and what it means, by file name, without the certificate."""
         asked, machine = self.asked, self.asked.model.machine
         runs = machine is not None
-        weights = safetensors_bytes(self.checkpoint.tensors)
-        proved = with_machine(self.certificate().to_json(), machine)
-        facts = export_facts(asked.model.program, weights)
-        about = readme(asked, NAMES[asked.family], self.directions is not None, self.loading)
         files = {
             "config.json": json_bytes(self.config),
-            "model.safetensors": weights,
+            "model.safetensors": safetensors_bytes(self.checkpoint.tensors),
             **json_files(tokenizer_documents(asked.tokens, asked.context, pad_left=runs)),
-            "certificate.json": json_bytes({**proved, **facts}),
             **meaning_files(asked.shown, machine),
-            "README.md": about.encode(),
         }
         if self.labels is not None:
             files["labels.json"] = json_bytes(self.labels.to_json())
