@@ -15,12 +15,13 @@ from softhat.numerics.formats import format_of
 from softhat.proof.atoms import Atoms
 from softhat.proof.boolean import Space
 from softhat.proof.cells import Bit, Cell, Feature, Raw, Zero
+from softhat.proof.check import certify
 from softhat.proof.derivation import Derivation
 from softhat.proof.ledger import Loaded
 from softhat.proof.lengths import Proof
 from softhat.runtime.dense import Ready
 from softhat.runtime.trace import trace
-from softhat.transformer.weights import Sparse, Transformer
+from softhat.transformer.weights import Sparse, Transformer, law_of_sharpness
 from tests.proof.planting import with_unit
 from tests.slices import every
 
@@ -161,3 +162,27 @@ def test_a_step_takes_its_weights_once() -> None:
     again: Loaded = derived.ledger.layers[0]
     with pytest.raises(VoidError, match="is accounted for twice"):
         derived.through(again, derived.streams[0])
+
+
+def test_a_head_that_is_another_where_its_weights_underflow() -> None:
+    """The row that rules keys out is tiny in its queries and large in its keys: the same in the
+    reals. In float16 it is 0, and nothing is ruled out."""
+    model = softhat.compile("!b S a", alphabet="abc", attention="temperature")
+    t = model.transformer
+    layer = t.layers[0]
+    query, key = layer.query.dense(), layer.key.dense()
+    bits = [at for at, cell in enumerate(Layers(t).streams[0]) if isinstance(cell, Bit)]
+    (ruling,) = {int(row) for _, row, at in np.argwhere(key) if at in bits}
+    query *= 2.0**-15
+    key *= 2.0**-15
+    query[:, ruling] *= 2.0**-17
+    key[:, ruling] *= 2.0**17
+    law = law_of_sharpness(layer.sharpness[0] * 2.0**30, "temperature")
+    tiny = changed(changed(t, 0, "query", query), 0, "key", key)
+    tiny = replace(tiny, layers=(replace(tiny.layers[0], laws=(law,)), *tiny.layers[1:]))
+    (head,) = Layers(tiny).proof.heads
+    assert head.by_format["float16"] == "its weights are not representable"
+    assert head.by_format["float64"] == head.kind
+    certificate = certify(tiny, model.formulas)
+    assert not certificate.void and certificate.max_length["float64"] > 100
+    assert certificate.max_length["float16"] == 0
