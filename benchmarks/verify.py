@@ -28,7 +28,7 @@ from softhat.io.work import processes
 from softhat.logic.fragments import describe
 from softhat.models.bench.tables import BenchTable, markdown
 from softhat.models.verification import items
-from softhat.models.verification.blocks import Blocks
+from softhat.models.verification.blocks import WordBlocks
 from softhat.runtime import prefixes
 
 FORMULAS = (
@@ -85,18 +85,18 @@ def against_word_by_word(formula: str, length: int, rounds: int) -> dict[str, An
     """Words a second of processor time, shared and word by word, the best of some rounds."""
     model = softhat.compile(formula, alphabet="abc")
     assert model.certificate.max_length
-    free, fewest, together = Blocks.free, prefixes.FEWEST, items.TOGETHER_AT_MOST
+    free, fewest, together = WordBlocks.free, prefixes.FEWEST, items.TOGETHER_AT_MOST
     best = {"shared": float("inf"), "word by word": float("inf")}
     results = {}
     for _ in range(rounds):
         for how in best:
             if how == "word by word":
-                Blocks.free = lambda *_: 0  # type: ignore[method-assign]
+                WordBlocks.free = lambda *_: 0  # type: ignore[method-assign]
                 prefixes.FEWEST, items.TOGETHER_AT_MOST = 1 << 62, 0
             began = time.process_time()
             results[how] = softhat.verify(model, exhaustive=length, random=0, adversarial=0)
             best[how] = min(best[how], time.process_time() - began)
-            Blocks.free = free  # type: ignore[method-assign]
+            WordBlocks.free = free  # type: ignore[method-assign]
             prefixes.FEWEST, items.TOGETHER_AT_MOST = fewest, together
     shared, words = results["shared"], results["word by word"]
     assert shared.ok and words.ok

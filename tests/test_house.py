@@ -33,6 +33,22 @@ APART = {"proof": ("softhat.transformer.lowering", "softhat.runtime", "softhat.l
 """The trusted base must not know the passes that make weights, nor the code that runs them."""
 
 
+STAGES = {
+    *(
+        "And",
+        "Xor",
+        "Table",
+        "Constant",
+        "Sum",
+        "Length",
+        "Mod",
+    ),  # of formulas, gates, laws, features
+    *("At", "Recall", "Comparison", "Selector", "Number"),  # in a formula or RASP, and in a program
+    *("Layer", "Node"),
+}
+"""Classes that are one thing at two stages of the way: no others share a name."""
+
+
 @cache
 def imports(source: Path) -> tuple[tuple[str, str, str], ...]:
     """(module, room it stands in, name it imports), imports for type checking left out."""
@@ -130,3 +146,14 @@ def test_a_planted_violation_is_found(tmp_path: Path, line: str) -> None:
     (tmp_path / "proof").mkdir()
     (tmp_path / "proof" / "check.py").write_text(f"def late() -> None:\n    {line}\n")
     assert len(violations(tmp_path)) == 1
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    shared = {name: modules for name, modules in homes.items() if len(modules) > 1}
+    assert {name: modules for name, modules in shared.items() if name not in STAGES} == {}
+    assert shared.keys() == STAGES

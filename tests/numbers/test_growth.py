@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softhat.numbers.growth import Interval, Polynomial, constant, hull, point, symmetric
+from softhat.numbers.growth import GrowingInterval, Polynomial, constant, hull, point, symmetric
 
 NOTHING = Fraction(0)
 LENGTHS = (1, 2, 3, 7, 100, 10**6)
@@ -19,13 +19,13 @@ polynomials = st.dictionaries(st.integers(-2, 3), coefficients, max_size=4).map(
 
 
 @st.composite
-def intervals(draw: st.DrawFn) -> Interval:
+def intervals(draw: st.DrawFn) -> GrowingInterval:
     """low + something that is never negative."""
     low, more = draw(polynomials), draw(polynomials).positive
-    return Interval(low, low + more)
+    return GrowingInterval(low, low + more)
 
 
-def values(interval: Interval, n: int) -> list[Fraction]:
+def values(interval: GrowingInterval, n: int) -> list[Fraction]:
     low, high = interval.low.at(n), interval.high.at(n)
     return [low, (low + high) / 2, high]
 
@@ -50,7 +50,9 @@ def test_bounds_of_one(p: Polynomial) -> None:
 
 
 @given(intervals(), intervals(), coefficients)
-def test_intervals_hold_what_they_are_of(one: Interval, two: Interval, factor: Fraction) -> None:
+def test_intervals_hold_what_they_are_of(
+    one: GrowingInterval, two: GrowingInterval, factor: Fraction
+) -> None:
     for n in LENGTHS:
         for x in values(one, n):
             for y in values(two, n):
@@ -69,8 +71,8 @@ def test_intervals_hold_what_they_are_of(one: Interval, two: Interval, factor: F
 
 
 def test_simple_ones() -> None:
-    assert point(Fraction(3)) == Interval(constant(3), constant(3))
-    assert hull([Fraction(2), Fraction(-1)]) == Interval(constant(-1), constant(2))
+    assert point(Fraction(3)) == GrowingInterval(constant(3), constant(3))
+    assert hull([Fraction(2), Fraction(-1)]) == GrowingInterval(constant(-1), constant(2))
     n = Polynomial(((1, Fraction(1)),))
     assert symmetric(n).low.at(5) == -5 and constant(0) == Polynomial()
     assert (n * Fraction(-1)).least == float("-inf") and n.least == 1

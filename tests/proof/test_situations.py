@@ -7,9 +7,9 @@ import pytest
 
 from softhat.proof.situations import (
     MOST_BITS,
-    Layout,
     LeftOpenError,
     Situations,
+    StateLayout,
     bit_of,
     distinct,
     new_ones,
@@ -17,7 +17,7 @@ from softhat.proof.situations import (
 
 
 def test_parts_of_a_state_do_not_meet() -> None:
-    layout = Layout()
+    layout = StateLayout()
     for part, most in (("a", 5), ("b", 1), ("c", 200)):
         layout.add(part, most)
     states = np.ones(3, np.int64)  # they differ already

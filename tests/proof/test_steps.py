@@ -13,7 +13,7 @@ from softhat.numerics.formats import FORMATS
 from softhat.proof.heads.width import WidthKind
 from softhat.proof.steps import (
     Decoded,
-    Step,
+    DecodingStep,
     Unit,
     steps_of_share,
     steps_of_whole,
@@ -80,8 +80,8 @@ def test_other_units_are_refused(units: list[Unit], reason: str) -> None:
 
 
 def test_bits_and_numbers() -> None:
-    def steps(*pairs: tuple[int, int]) -> tuple[Step, ...]:
-        return tuple(Step(k, 0.0, 1.0, weight) for k, weight in pairs)
+    def steps(*pairs: tuple[int, int]) -> tuple[DecodingStep, ...]:
+        return tuple(DecodingStep(k, 0.0, 1.0, weight) for k, weight in pairs)
 
     assert turns_of(steps((2, 1), (5, -1), (6, 1))) == (2, 5, 6)
     assert turns_of(steps((2, 1), (5, 1))) is None

@@ -11,8 +11,8 @@ import pytest
 from softhat.numerics.formats import FORMATS
 from softhat.runtime import sequences
 from softhat.runtime.attend import Attention
-from softhat.runtime.sequences import Asking, Reading, read_sequences
-from softhat.runtime.spaces import Codes, Space
+from softhat.runtime.sequences import Asking, RowKinds, read_sequences
+from softhat.runtime.spaces import Axes, Numbering
 
 ROWS, KINDS = 6, 3
 WORDS = np.array(list(product(range(KINDS), repeat=ROWS)))
@@ -28,15 +28,15 @@ def test_the_same_to_the_last_bit(
     says; with `queries` numbers in each (none: all scores are 0)."""
     form = FORMATS[dtype]
     rng = np.random.default_rng([queries, len(mask)])
-    space = Space((KINDS,) * ROWS)
+    space = Axes((KINDS,) * ROWS)
     letters = [space.each(axis) for axis in range(ROWS)]
     draw = lambda height: form.load(rng.normal(0, 2, (height, ROWS * KINDS)))  # noqa: E731
-    seen = Reading(letters, draw(queries), draw(2))
+    seen = RowKinds(letters, draw(queries), draw(2))
     alike = [axis % 2 == 0 for axis in range(ROWS)]
-    asked_codes = [Codes(np.zeros(1, np.intp), 0, 0, 1) if same else letters[axis]
+    asked_codes = [Numbering(np.zeros(1, np.intp), 0, 0, 1) if same else letters[axis]
                    for axis, same in enumerate(alike)]  # fmt: skip
     places = np.cumsum([0, *(codes.count for codes in asked_codes)])
-    asked = Reading(asked_codes, draw(queries)[:, : places[-1]], np.zeros((0, places[-1])))
+    asked = RowKinds(asked_codes, draw(queries)[:, : places[-1]], np.zeros((0, places[-1])))
     attention = Attention(form, hard=False)
     k, v = (
         x[:, WORDS + KINDS * np.arange(ROWS)].transpose(0, 2, 1) for x in (seen.keys, seen.values)

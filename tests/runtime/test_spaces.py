@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 
 from softhat.runtime import spaces
-from softhat.runtime.spaces import SAME, Codes, Space, compact, distinct_columns
+from softhat.runtime.spaces import SAME, Axes, Numbering, compact, distinct_columns
 
 SIZES = (2, 1, 3, 2, 2)
 WORDS = np.array(list(product(*map(range, SIZES))))
 
 
-def drawn(rng: np.random.Generator, space: Space) -> tuple[Codes, np.ndarray]:
+def drawn(rng: np.random.Generator, space: Axes) -> tuple[Numbering, np.ndarray]:
     """Codes of some axes, and the same number for every word."""
     low, high = sorted(rng.choice(len(SIZES) + 1, 2, replace=False).tolist())
     kinds = np.unique(WORDS[:, low:high], axis=0, return_inverse=True)[1].reshape(-1)
     count = int(rng.integers(1, 5))
     names = rng.integers(0, count, kinds.max() + 1)
-    codes, occurring = compact(Codes(names, low, high, count))
+    codes, occurring = compact(Numbering(names, low, high, count))
     return codes, np.searchsorted(occurring, names[kinds])
 
 
 def test_pairs_of_numbers() -> None:
     rng = np.random.default_rng(1)
-    space = Space(SIZES)
+    space = Axes(SIZES)
     for _ in range(300):
         (a, of_a), (b, of_b) = drawn(rng, space), drawn(rng, space)
         pairs = space.paired(a, b)
@@ -43,11 +43,11 @@ def test_pairs_of_numbers() -> None:
 def test_words_by_all_their_numbers(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many numbers as there are rows that differ; where two words are mixed alike, by pairs."""
     rng = np.random.default_rng(3)
-    space = Space(SIZES)
+    space = Axes(SIZES)
     if how != "by pairs":
         monkeypatch.setattr(spaces, "SPARSE", 0)
     if how == "mixed alike":
-        monkeypatch.setattr(Space, "_mixed", lambda self, _: np.zeros(self.words, np.uint64))
+        monkeypatch.setattr(Axes, "_mixed", lambda self, _: np.zeros(self.words, np.uint64))
     for _ in range(200):
         every = [drawn(rng, space) for _ in range(int(rng.integers(1, 4)))]
         rows = np.stack([of_words for _, of_words in every], axis=1)
@@ -61,7 +61,7 @@ def test_words_by_all_their_numbers(how: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_one_number_for_all() -> None:
-    space = Space(SIZES)
+    space = Axes(SIZES)
     assert space.each(1) is SAME
     assert space.spread(SAME, np.array([5])).tolist() == [5] * space.words
     assert space.each(2).renamed(np.zeros(3, np.intp), 1) is SAME
@@ -70,7 +70,7 @@ def test_one_number_for_all() -> None:
 def test_numbers_that_are_few_of_many() -> None:
     """Marked in a table, or sorted."""
     for count in (10, 10**6):
-        codes, occurring = compact(Codes(np.array([7, 3, 9, 3]), 0, 1, count))
+        codes, occurring = compact(Numbering(np.array([7, 3, 9, 3]), 0, 1, count))
         assert occurring.tolist() == [3, 7, 9]
         assert codes.numbers.tolist() == [1, 0, 2, 0]
 

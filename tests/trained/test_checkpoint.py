@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softhat import SofthatError
-from softhat.trained.checkpoint import Affine, Norm, read_checkpoint
+from softhat.trained.checkpoint import Affine, LayerNorm, read_checkpoint
 from softhat.trained.rounding import rounding_of
 from tests.trained import tiny
 
@@ -108,6 +108,8 @@ def test_weights_that_move_move_products_by_as_much() -> None:
     assert (error >= reached * (1 - 1e-9)).all() and (error <= reached * 1.001).all()
     gain, shift, most_gain = weight[0], bias, most[0]
     reached = x[:4] * (gain + np.sign(x[:4]) * most_gain) + most_bias - x[:4] * gain
-    norm = Norm(gain, shift, Norm(most_gain, most_bias))
-    error = norm.error(np.abs(x[:4]), rounding) - Norm(gain, shift).error(np.abs(x[:4]), rounding)
+    norm = LayerNorm(gain, shift, LayerNorm(most_gain, most_bias))
+    error = norm.error(np.abs(x[:4]), rounding) - LayerNorm(gain, shift).error(
+        np.abs(x[:4]), rounding
+    )
     assert (error >= reached * (1 - 1e-9)).all() and (error <= reached * 1.001).all()

@@ -11,7 +11,7 @@ import pytest
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import read_specification
@@ -24,7 +24,7 @@ def test_margins_and_failures(tmp_path: Path, layers: int, domain: str) -> None:
     pytest.importorskip("transformers")
     model = read_checkpoint(tiny.model(tmp_path / "m", layers, layers, scale=0.3))
     spec = read_specification(tiny.AB)
-    tree = Enumeration(Question(model, spec, 1, 6, domain, rounding_of("float32")))
+    tree = Enumeration(TrainedQuestion(model, spec, 1, 6, domain, rounding_of("float32")))
     seen = tree.walk(6, np.inf, np.inf)
     replay, decisions = Replay(model), Decisions(spec, model.outputs)
     failures, least, count = set(), np.inf, 0
@@ -48,7 +48,7 @@ def test_margins_and_failures(tmp_path: Path, layers: int, domain: str) -> None:
 def test_how_many_prefixes(tmp_path: Path) -> None:
     model = read_checkpoint(tiny.model(tmp_path / "m"))
     spec = read_specification(tiny.AB)
-    tree = Enumeration(Question(model, spec, 0, 8, "all", rounding_of("float32")))
+    tree = Enumeration(TrainedQuestion(model, spec, 0, 8, "all", rounding_of("float32")))
     # (aa*b)*: 1, 1, 2, 3, 5 … prefixes of 0, 1, 2 … symbols.
     assert [tree.depth(n)[:2] for n in (1, 2, 4, 7, 12)] == [
         (0, 1),
@@ -65,7 +65,7 @@ def test_how_many_prefixes(tmp_path: Path) -> None:
 def test_proved_cells_need_no_closer_look(tmp_path: Path) -> None:
     model = read_checkpoint(tiny.model(tmp_path / "m", scale=2.0))
     spec = read_specification(tiny.AB)
-    tree = Enumeration(Question(model, spec, 0, 5, "all", rounding_of("float32")))
+    tree = Enumeration(TrainedQuestion(model, spec, 0, 5, "all", rounding_of("float32")))
     before = tree.walk(5, np.inf, -np.inf)
     tree.trusted = {(n, k, q): 7.5 for n in range(6) for k in range(2) for q in range(2)}
     after = tree.walk(5, np.inf, -np.inf)

@@ -16,7 +16,7 @@ import softhat
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.decisions import Decisions
 from softhat.trained.one_layer import OneLayer, cells_to
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import FAR, Specification, read_specification
@@ -50,7 +50,7 @@ def attack(name: str, count: int, seed: int) -> tuple[int, int]:
     folder = MODELS / name
     model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
     most = model.context - 2
-    question = Question(model, spec, 0, most, "completable", rounding_of("float32"))
+    question = TrainedQuestion(model, spec, 0, most, "completable", rounding_of("float32"))
     bounds = np.full((most + 1, len(spec.symbols), spec.states), -np.inf)
     for outcome in OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR):
         if outcome.proved:
@@ -116,7 +116,7 @@ def nudged(tmp_path: Path, seed: int) -> None:
                 failures.append(spec.length(state, n, "completable"))
     shortest = min([length for length in failures if length <= 5], default=None)
     # The abstraction alone, without enumeration and search: it must see the failure itself.
-    question = Question(model, spec, 0, 5, "completable", rounding_of("float32"))
+    question = TrainedQuestion(model, spec, 0, 5, "completable", rounding_of("float32"))
     outcomes = OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR)
     open_from = min([o.length for o in outcomes if not o.proved], default=6)
     empty = spec.length(spec.start, 0, "completable")
@@ -191,7 +191,7 @@ def test_overflow_is_never_proved(tmp_path: Path, site: str) -> None:
     row = Replay(model).logits([[spec.bos, spec.ids[0]]])[0, -1]
     state = spec.run([0])[-1]
     assert {k for k in range(len(row)) if row[k] > 0} != spec.allowed[state]
-    question = Question(model, spec, 0, 2, "completable", rounding_of("float32"))
+    question = TrainedQuestion(model, spec, 0, 2, "completable", rounding_of("float32"))
     outcomes = list(OneLayer(question).prove(cells_to(question), np.inf, lambda: FAR))
     assert not any(o.proved for o in outcomes if o.cell.read == 1 and o.cell.last == 0)
     assert softhat.prove(model, spec, max_length=2, budget=2).proved_to < 1

@@ -10,7 +10,7 @@ import pytest
 from softhat.trained.activations import ACTIVATIONS
 from softhat.trained.balls import Balls, Growths
 from softhat.trained.checkpoint import read_checkpoint
-from softhat.trained.concrete import Positions, Rows
+from softhat.trained.concrete import PositionWalk, PrefixRows
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.steepness import Differences, LastSteps
@@ -76,13 +76,13 @@ def _attack(folder: Path, seed: int, words: int) -> tuple[int, float]:
         )
     )  # fmt: skip
     offset, slack = seed % 2, []
-    positions = Positions(model, offset, rounding_of("float32"))
+    positions = PositionWalk(model, offset, rounding_of("float32"))
     ids = random.integers(0, 4, size=(words, 11))
     replayed = [
         Replay(model, attention=attention).logits(ids.tolist(), offset)
         for attention in ("eager", "sdpa")
     ]
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[PrefixRows, ...] = ()
     asked = _asked(words, model.outputs)
     for at in range(ids.shape[1]):
         with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.trained.specification import read_specification
-from softhat.trained.support import Rows, best_word, machine_of, supports
+from softhat.trained.support import QueryRows, best_word, machine_of, supports
 from tests.trained import tiny
 
 
@@ -23,7 +23,7 @@ def test_bounds_are_the_largest_means(seed: int) -> None:
     for last, goal in ((0, 1), (1, 0)):
         before = np.zeros((1, machine.states), bool)
         before[0, machine.place[spec.step[:, last] == goal]] = True
-        rows = Rows(np.array([read]), np.array([last]), before)
+        rows = QueryRows(np.array([read]), np.array([last]), before)
         bounds = supports(weights[None], values[None], machine, rows)[0]
         best = np.full(directions, -np.inf)
         for word in product(range(2), repeat=read):

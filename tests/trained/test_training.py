@@ -15,7 +15,7 @@ import pytest
 import softhat
 from softhat.trained.checkpoint import read_checkpoint
 from softhat.trained.one_layer import OneLayer, cells_to
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
 from softhat.trained.specification import FAR, read_specification
@@ -48,7 +48,7 @@ def test_margins_of_random_words_are_above_the_proved_ones(attention: str) -> No
     pytest.importorskip("transformers")
     folder = MODELS / "dyck2"
     model, spec = read_checkpoint(folder), read_specification(folder / "spec.json")
-    question = Question(model, spec, 0, 40, "completable", rounding_of("float32"))
+    question = TrainedQuestion(model, spec, 0, 40, "completable", rounding_of("float32"))
     prover = OneLayer(question)
     cells = [cell for cell in cells_to(question) if cell.read in (5, 20, 38)]
     bounds = {

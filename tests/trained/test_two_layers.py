@@ -15,7 +15,7 @@ import pytest
 import softhat
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.one_layer import cells_to
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replay
 from softhat.trained.rounding import rounding_of
@@ -32,7 +32,7 @@ def bounds_of(
 ) -> dict[tuple[int, int, int], float]:
     """Lower bounds of the margins of each cell that is proved."""
     finer = refined(spec, memory, counts, most)
-    question = Question(model, spec, 0, most, "all", rounding_of("float32"))
+    question = TrainedQuestion(model, spec, 0, most, "all", rounding_of("float32"))
     prover = TwoLayers(question, finer)
     return {
         (outcome.cell.read, outcome.cell.last, state): outcome.margin

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softhat.trained.activations import ACTIVATIONS
-from softhat.trained.checkpoint import Affine, Norm
+from softhat.trained.checkpoint import Affine, LayerNorm
 from softhat.trained.rounding import rounding_of
 from softhat.trained.zonotopes import ActivationSet
 
@@ -43,7 +43,7 @@ def _contains(x: ActivationSet, points: np.ndarray) -> bool:
 def test_norms(seed: int, size: float) -> None:
     random = np.random.default_rng(seed)
     x = _set(random, 8, size).folded()
-    norm = Norm(random.normal(size=8), random.normal(size=8))
+    norm = LayerNorm(random.normal(size=8), random.normal(size=8))
     points = _points(random, x, 400)
     centred = points - points.mean(1, keepdims=True)
     exact = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softhat.io.errors import SofthatError
-from softhat.transformer.directions import Directions, HeadBasis, Units, directions_from
+from softhat.transformer.directions import Directions, DisguisedUnits, HeadBasis, directions_from
 
 HEADS, SIZE = 2, 3
 
@@ -16,7 +16,7 @@ def made() -> Directions:
     rng = np.random.default_rng(2)
     idle = HeadBasis(np.zeros((0, SIZE), np.float32), np.zeros((0, SIZE), np.float32))
     busy = HeadBasis(rng.normal(size=(2, SIZE)), rng.normal(size=(1, SIZE)))
-    units = Units(np.array([0, 1, -1]), np.ones(3), np.array([1.0, 1.0, 0.0]))
+    units = DisguisedUnits(np.array([0, 1, -1]), np.ones(3), np.array([1.0, 1.0, 0.0]))
     residual = rng.normal(size=(4, HEADS * SIZE))
     return Directions(residual, ((busy, idle), (idle, busy)), (units,) * 2)
 

@@ -53,7 +53,7 @@ class StockNorm:
 
 
 @dataclass(frozen=True, slots=True)
-class StockHead:
+class DecoderHead:
     """A head's weights."""
 
     inputs: Mapping[str, StockProduct]
@@ -84,7 +84,7 @@ class StockLayer:
 
     norms: tuple[StockNorm, StockNorm]
     """Before attention, and before the units."""
-    heads: tuple[StockHead, ...]
+    heads: tuple[DecoderHead, ...]
     bias: Array | None
     """What attention adds beside its heads."""
     units: StockUnits
@@ -153,13 +153,13 @@ def gpt2_decoder(tensors: Mapping[str, Array], config: Mapping[str, Any]) -> Sto
         gain, shift = w[f"{name}.weight"], w[f"{name}.bias"]
         return StockNorm(gain, shift, config["layer_norm_epsilon"])
 
-    def head(at: str, h: int) -> StockHead:
+    def head(at: str, h: int) -> DecoderHead:
         first, end = h * d // heads, (h + 1) * d // heads
         inputs = {
             slot: product(f"{at}.c_attn", slice(part * d + first, part * d + end))
             for part, slot in enumerate("qkv")
         }
-        return StockHead(inputs, w[f"{at}.c_proj.weight"][first:end])
+        return DecoderHead(inputs, w[f"{at}.c_proj.weight"][first:end])
 
     def layer(at: str) -> StockLayer:
         return StockLayer(
@@ -197,11 +197,11 @@ def llama_decoder(tensors: Mapping[str, Array], config: Mapping[str, Any]) -> St
     def norm(name: str) -> StockNorm:
         return StockNorm(w[f"{name}.weight"], None, config["rms_norm_eps"])
 
-    def head(at: str, h: int) -> StockHead:
+    def head(at: str, h: int) -> DecoderHead:
         parts = {"q": h, "k": h // shared, "v": h // shared}
         inputs = {slot: product(f"{at}.{slot}_proj", part) for slot, part in parts.items()}
         output = w[f"{at}.o_proj.weight"][:, h * width : (h + 1) * width].T
-        return StockHead(inputs, output)
+        return DecoderHead(inputs, output)
 
     def layer(at: str) -> StockLayer:
         up, gate, down = (product(f"{at}.mlp.{kind}_proj") for kind in ("up", "gate", "down"))

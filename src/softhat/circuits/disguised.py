@@ -16,7 +16,7 @@ from softhat.io.errors import SofthatError, VoidError
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.certify import undisguised
-from softhat.proof.stock.checkpoint import Architecture, BlockMatrices
+from softhat.proof.stock.checkpoint import BlockMatrices, DecoderFacts
 
 
 def structure_of(folder: Path) -> Structure:
@@ -35,7 +35,7 @@ def structure_of(folder: Path) -> Structure:
     return Structure(tables != 0, tuple(blocks), rows.weights != 0)
 
 
-def _block(a: Architecture, block: BlockMatrices) -> CircuitBlock:
+def _block(a: DecoderFacts, block: BlockMatrices) -> CircuitBlock:
     heads = []
     for h in range(a.n_head):
         own, shared = a.rows_of(h)

@@ -80,18 +80,18 @@ def constant(x: Fraction | int) -> Polynomial:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class GrowingInterval:
     """low(n) ≤ quantity ≤ high(n) at every n."""
 
     low: Polynomial = Polynomial()
     high: Polynomial = Polynomial()
 
-    def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.high + other.high)
+    def __add__(self, other: GrowingInterval) -> GrowingInterval:
+        return GrowingInterval(self.low + other.low, self.high + other.high)
 
-    def __mul__(self, factor: Fraction) -> Interval:
+    def __mul__(self, factor: Fraction) -> GrowingInterval:
         ends = (self.low * factor, self.high * factor)
-        return Interval(*ends) if factor >= 0 else Interval(ends[1], ends[0])
+        return GrowingInterval(*ends) if factor >= 0 else GrowingInterval(ends[1], ends[0])
 
     @property
     def size(self) -> Polynomial:
@@ -107,34 +107,36 @@ class Interval:
         return (self.high + self.low * Fraction(-1)).positive
 
     @property
-    def difference(self) -> Interval:
+    def difference(self) -> GrowingInterval:
         """The difference of two values of the interval."""
         apart = self.high + self.low * Fraction(-1)
-        return Interval(apart * Fraction(-1), apart)
+        return GrowingInterval(apart * Fraction(-1), apart)
 
     @property
-    def with_zero(self) -> Interval:
+    def with_zero(self) -> GrowingInterval:
         """The hull with 0."""
         negative = (self.low * Fraction(-1)).positive * Fraction(-1)
-        return Interval(negative, self.high.positive)
+        return GrowingInterval(negative, self.high.positive)
 
     @property
-    def rectified(self) -> Interval:
+    def rectified(self) -> GrowingInterval:
         """The interval after ReLU."""
-        return Interval(self.low if self.low.least >= 0 else Polynomial(), self.high.positive)
+        return GrowingInterval(
+            self.low if self.low.least >= 0 else Polynomial(), self.high.positive
+        )
 
 
-def symmetric(size: Polynomial) -> Interval:
+def symmetric(size: Polynomial) -> GrowingInterval:
     """-size ≤ quantity ≤ size."""
-    return Interval(size * Fraction(-1), size)
+    return GrowingInterval(size * Fraction(-1), size)
 
 
-def point(x: Fraction) -> Interval:
+def point(x: Fraction) -> GrowingInterval:
     """One number."""
-    return Interval(constant(x), constant(x))
+    return GrowingInterval(constant(x), constant(x))
 
 
-def hull(numbers: Iterable[Fraction]) -> Interval:
+def hull(numbers: Iterable[Fraction]) -> GrowingInterval:
     """The interval that holds finitely many numbers."""
     seen = list(numbers)
-    return Interval(constant(min(seen)), constant(max(seen)))
+    return GrowingInterval(constant(min(seen)), constant(max(seen)))

@@ -48,7 +48,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
+class ReluSums:
     """max(0, x) of sums of the stream."""
 
     inside: Sums
@@ -108,8 +108,8 @@ class Derivation(walk.Domain[Any]):
     def shift(self, x: Sums, bias: Form) -> Sums:
         return replace(x, bias=bias)
 
-    def relu(self, x: Sums) -> Units:
-        return Units(x)
+    def relu(self, x: Sums) -> ReluSums:
+        return ReluSums(x)
 
     def store(self, x: Any) -> Any:
         """What storing rounds is counted by the bounds of heads and gates."""
@@ -192,7 +192,7 @@ class Derivation(walk.Domain[Any]):
                         f"layer {self.layer} writes coordinate {in_use[0]}, which is in use"
                     )
                 return [written.get(at, cell) for at, cell in enumerate(x)]
-            case Sums(Units(inside)):
+            case Sums(ReluSums(inside)):
                 return self._stored(x, inside, y)
         return embedded(self.t, x.rows, y.rows, self.atoms)
 

@@ -33,9 +33,9 @@ from softhat.proof.places import held_at, period_of
 from softhat.proof.situations import (
     Bools,
     Codes,
-    Layout,
     LeftOpenError,
     Situations,
+    StateLayout,
     Values,
     bit_of,
     distinct,
@@ -131,7 +131,7 @@ class WordSearch:
         self.guessed = len(self.open) + len(self.not_yet) + sum(self.slips.values())
         if self.guessed > _MOST_GUESSES:
             raise LeftOpenError
-        self.layout = Layout()
+        self.layout = StateLayout()
         self.layout.add("place", self.start + self.period)
         for part, most in self.most.items():
             self.layout.add(part, 2 * most)
@@ -304,7 +304,7 @@ class WordSearch:
         The rest is read from its other end, where nothing is promised; all that is not promised
         may take any value, so that no true promise is missing.
         """
-        layout = Layout(bits=0)
+        layout = StateLayout(bits=0)
         for key in self.promises:
             layout.add(key, 1)
         inside = set(self.promises)

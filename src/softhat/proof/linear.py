@@ -39,7 +39,7 @@ from softhat.proof.check import derived
 from softhat.proof.heads.average import AverageKind
 from softhat.proof.heads.kind import Kind, SlopedKind
 from softhat.proof.heads.sign import SignKind
-from softhat.proof.heads.sign.comparison import Comparison
+from softhat.proof.heads.sign.comparison import CountComparison
 from softhat.proof.lengths import Proof, Report
 from softhat.proof.softmax import EXACT, Bound
 from softhat.proof.void import UNPROVED
@@ -117,7 +117,7 @@ def _relative(form: Format) -> float:
     return form.unit + (form.u_sum if form.u else 0.0) + SUM64
 
 
-def _losers(compared: Comparison, n: int, form: Format) -> float:
+def _losers(compared: CountComparison, n: int, form: Format) -> float:
     """What a comparison gives to the wrong side, in words of any length up to n.
 
     `left` is what remains of the least |L|: the exact sums of float64 take `SUM64` of it, subnormal

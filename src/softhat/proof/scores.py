@@ -172,7 +172,7 @@ class StoredSide:
         return exact, error * CARE
 
 
-class Product:
+class ScoreRow:
     """A row of scores in a number format, for words of one scale: the product of two sides over
     all pairs of positions. What does not depend on the length is computed once."""
 
@@ -224,8 +224,8 @@ class Product:
 
 
 @lru_cache(maxsize=1 << 11)
-def products_of(scores: Scores, scaled: float, form: Format) -> tuple[Product, ...]:
-    return tuple(Product(query, key, scaled, form) for query, key in scores.rows)
+def products_of(scores: Scores, scaled: float, form: Format) -> tuple[ScoreRow, ...]:
+    return tuple(ScoreRow(query, key, scaled, form) for query, key in scores.rows)
 
 
 def projection(lines: Lines, n: int) -> Projection:

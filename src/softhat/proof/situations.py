@@ -1,7 +1,7 @@
 """Many positions of many words at once, a column each, and the states that lead there as numbers.
 
-What `softhat.proof.every_word` enumerates: a state is packed into one integer (`Layout`), and at
-one position every state meets every letter and every guess (`Situations`).
+What `softhat.proof.every_word` enumerates: a state is packed into one integer (`StateLayout`),
+and at one position every state meets every letter and every guess (`Situations`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LeftOpenError(Exception):
 
 
 @dataclass
-class Layout:
+class StateLayout:
     """Where the parts of a state stand in its number."""
 
     bits: int = 1

@@ -32,7 +32,7 @@ Unit = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DecodingStep:
     """`weight` where the count is at least k."""
 
     k: int
@@ -49,7 +49,7 @@ class Decoded(Kind):
     NUMBERS = ()
     bounds_weights = True
 
-    of: tuple[tuple[WidthKind | Decoded, int, tuple[Step, ...]], ...]
+    of: tuple[tuple[WidthKind | Decoded, int, tuple[DecodingStep, ...]], ...]
     """The count, the sinks in its sight (0: it is a whole number), and its steps."""
     is_bit: bool
 
@@ -117,7 +117,7 @@ class _Rounding:
         self.form = form
         self.magnitude, self.units = 0.0, 0
 
-    def add(self, step: Step, size: float) -> None:
+    def add(self, step: DecodingStep, size: float) -> None:
         """A step whose units are at most `size`."""
         self.magnitude += 2 * abs(step.weight) / (step.high - step.low) * size
         self.units += 2
@@ -131,12 +131,12 @@ class _Rounding:
         return (error + 4 * (form.u + form.u_sum) * (most + 1 + error)) * CARE
 
 
-def _share_room(source: Kind, sinks: int, n: int, form: Format) -> Callable[[Step], bool]:
+def _share_room(source: Kind, sinks: int, n: int, form: Format) -> Callable[[DecodingStep], bool]:
     """Whether a step of a share tells k from k-1, for every count up to n."""
     assert isinstance(source, WidthKind)
     epsilon, delta = source.share(n, form)
 
-    def room(step: Step) -> bool:
+    def room(step: DecodingStep) -> bool:
         most = sinks / (sinks + step.k) * (1 + delta)
         least = sinks / (sinks + min(n, step.k - 1) + epsilon) * (1 - delta)
         return step.high <= least and (step.k > n or most <= step.low)
@@ -144,14 +144,14 @@ def _share_room(source: Kind, sinks: int, n: int, form: Format) -> Callable[[Ste
     return room
 
 
-def _whole_room(source: Kind, n: int, form: Format) -> Callable[[Step], bool]:
+def _whole_room(source: Kind, n: int, form: Format) -> Callable[[DecodingStep], bool]:
     """The same for a step of a whole number, which is off by the error of its own steps."""
     assert isinstance(source, Decoded)
     error = source.error(n, form)
     return lambda step: error < min(step.low - (step.k - 1), step.k - step.high)
 
 
-def steps_of_share(units: list[Unit], sinks: int) -> tuple[Step, ...]:
+def steps_of_share(units: list[Unit], sinks: int) -> tuple[DecodingStep, ...]:
     """Hidden units ReLU(bias - u) with their weights, as steps at counts k, ascending."""
     ordered = sorted(units, reverse=True)
     if len(ordered) % 2:
@@ -166,11 +166,11 @@ def steps_of_share(units: list[Unit], sinks: int) -> tuple[Step, ...]:
             k += 1
         if not high <= sinks / (sinks + k - 1 + 1 / 8):
             raise VoidError("a step lies between no two counts")
-        steps.append(Step(k, low, high, weight))
+        steps.append(DecodingStep(k, low, high, weight))
     return _distinct(steps)
 
 
-def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
+def steps_of_whole(units: list[Unit]) -> tuple[DecodingStep, ...]:
     """Hidden units ReLU(x + bias) with their weights, as steps of a whole number."""
     ordered = sorted(units, reverse=True)
     if len(ordered) % 2:
@@ -182,7 +182,7 @@ def steps_of_whole(units: list[Unit]) -> tuple[Step, ...]:
         k = ceil(low)
         if not k - 1 < low < high < k:
             raise VoidError("a step lies between no two whole numbers")
-        steps.append(Step(k, low, high, weight))
+        steps.append(DecodingStep(k, low, high, weight))
     return _distinct(steps)
 
 
@@ -194,21 +194,21 @@ def _weight(high: float, low: float, up: float, down: float) -> int:
     return int(weight)
 
 
-def _distinct(steps: list[Step]) -> tuple[Step, ...]:
+def _distinct(steps: list[DecodingStep]) -> tuple[DecodingStep, ...]:
     ordered = sorted(steps, key=lambda step: step.k)
     if len({step.k for step in ordered}) < len(ordered):
         raise VoidError("two steps at one count")
     return tuple(ordered)
 
 
-def turns_of(steps: tuple[Step, ...]) -> tuple[int, ...] | None:
+def turns_of(steps: tuple[DecodingStep, ...]) -> tuple[int, ...] | None:
     """Where a bit turns, if the steps add up to one: +1 and -1 in turn."""
     if all(step.weight == (1, -1)[at % 2] for at, step in enumerate(steps)):
         return tuple(step.k for step in steps)
     return None
 
 
-def whole_of(steps: tuple[Step, ...]) -> tuple[int, int] | None:
+def whole_of(steps: tuple[DecodingStep, ...]) -> tuple[int, int] | None:
     """(a, most) if the steps add up to a·w for w <= most: one at each k from 1 on."""
     weights = {step.weight for step in steps}
     if len(weights) == 1 and [step.k for step in steps] == list(range(1, len(steps) + 1)):

@@ -22,7 +22,7 @@ from softhat.proof.lengths import Proof, ProvedHead
 from softhat.proof.program_atoms import ProgramAtoms, Share, Whole
 from softhat.proof.steps import (
     Decoded,
-    Step,
+    DecodingStep,
     Unit,
     steps_of_share,
     steps_of_whole,
@@ -97,7 +97,7 @@ class ProgramDerivation(Derivation):
 
     def _steps(
         self, count: Share | Whole, units: list[Unit]
-    ) -> tuple[WidthKind | Decoded, int, tuple[Step, ...]]:
+    ) -> tuple[WidthKind | Decoded, int, tuple[DecodingStep, ...]]:
         """The head or the steps that count, the sinks in its sight, and what units decode of it."""
         kind = self.proof.heads[count.head].kind
         if isinstance(count, Share):

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from softhat.numerics import walk
 from softhat.runtime.dense import OVERFLOW, Floats, Ready, ReadyHead, ReadyLayer
 from softhat.runtime.products import LONG, SharedProduct, SparseProduct
-from softhat.runtime.sequences import COMPARED, FEW, Asking, Reading, read_sequences
-from softhat.runtime.spaces import SAME, Codes, Numbers, Space, distinct_columns
+from softhat.runtime.sequences import COMPARED, FEW, Asking, RowKinds, read_sequences
+from softhat.runtime.spaces import SAME, Axes, Numbering, Numbers, distinct_columns
 from softhat.transformer.weights import Transformer, inverse_temperature
 
 Array = NDArray[Any]
@@ -54,27 +54,27 @@ def is_settled(ready: Ready, n: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Letters:
+class LettersAt:
     """At a position of the words: their letters there, which are some rows of a table."""
 
-    codes: Codes
+    codes: Numbering
     table: Numbers
 
 
-def all_words(fixed: Sequence[int], k: int, free: int) -> tuple[Space, list[Letters]]:
+def all_words(fixed: Sequence[int], k: int, free: int) -> tuple[Axes, list[LettersAt]]:
     """The words that begin with some letters, in lexicographic order."""
-    space = Space((1,) * len(fixed) + (k,) * free)
-    letters = [Letters(SAME, np.array([letter])) for letter in fixed]
+    space = Axes((1,) * len(fixed) + (k,) * free)
+    letters = [LettersAt(SAME, np.array([letter])) for letter in fixed]
     for axis in range(len(fixed), len(fixed) + free):
-        letters.append(Letters(space.each(axis), np.arange(k)))
+        letters.append(LettersAt(space.each(axis), np.arange(k)))
     return space, letters
 
 
 @dataclass
-class Rows:
+class MergedRows:
     """Some columns for each row, side by side, and which of them each word has."""
 
-    codes: list[Codes]
+    codes: list[Numbering]
     firsts: Numbers = field(init=False)
     """Where each row's columns begin; where the last one's end."""
 
@@ -84,7 +84,7 @@ class Rows:
     def slice(self, row: int) -> slice:
         return slice(int(self.firsts[row]), int(self.firsts[row + 1]))
 
-    def differing(self, x: Array) -> tuple[list[Codes], Numbers]:
+    def differing(self, x: Array) -> tuple[list[Numbering], Numbers]:
         """Codes of the columns of `x` that differ in a row, and where each stands."""
         counts = np.diff(self.firsts)
         of_row = np.repeat(np.arange(len(counts)), counts).astype(x.dtype)
@@ -108,8 +108,8 @@ class Merged(Floats):
         self,
         ready: Ready,
         table: Array,
-        space: Space,
-        letters: list[Letters],
+        space: Axes,
+        letters: list[LettersAt],
         positions: Iterable[int] | None = None,
     ) -> None:
         """`table` are tokens, the letters; margins are wanted at some positions, or at all."""
@@ -132,9 +132,9 @@ class Merged(Floats):
                 here = next(own)
                 codes.append(here.codes)
                 tokens.append(ready.symbols(table[here.table]))
-        self.rows = Rows(codes)
+        self.rows = MergedRows(codes)
         self.source: Numbers | None = None
-        self.reads: list[list[Codes]] = []
+        self.reads: list[list[Numbering]] = []
         live = _live(t)
         everywhere = frozenset(range(len(codes)))
         asked = range(self.n) if positions is None else positions
@@ -177,9 +177,9 @@ class Merged(Floats):
 
     def attend(self, query: Array, key: Array, value: Array, head: ReadyHead) -> Array:
         seen, place = self.rows.differing(np.concatenate([key, value]))
-        keys = Reading(seen, key[:, place], value[:, place])
+        keys = RowKinds(seen, key[:, place], value[:, place])
         asking, place = self.rows.differing(query)
-        asked = Reading(asking, query[:, place], query[:, place])
+        asked = RowKinds(asking, query[:, place], query[:, place])
         beta = inverse_temperature(head.law, self.n)
         asking_head = Asking(self.ready.attention, keys, asked, head.mask, beta, self.most)
         reads = read_sequences(self.space, asking_head, self.wanted)
@@ -189,9 +189,9 @@ class Merged(Floats):
     def gather(self, reads: Sequence[Array], layer: ReadyLayer) -> Array:
         """Columns are told apart by what is live of them and by what their heads read."""
         differing, place = self.rows.differing(self.stream[self.inside])
-        kept = Rows(differing)
-        read_rows = [Rows(codes) for codes in self.reads]
-        codes: list[Codes] = []
+        kept = MergedRows(differing)
+        read_rows = [MergedRows(codes) for codes in self.reads]
+        codes: list[Numbering] = []
         columns: list[list[Numbers]] = [[] for _ in range(1 + len(reads))]
         for row, together in enumerate(kept.codes):
             parts = [place[kept.slice(row)]]
@@ -205,7 +205,7 @@ class Merged(Floats):
             for column, part in zip(columns, parts, strict=True):
                 column.append(part)
         self.source, *of_heads = (np.concatenate(parts) for parts in columns)
-        self.rows, self.reads = Rows(codes), []
+        self.rows, self.reads = MergedRows(codes), []
         spread = [read.take(column, axis=1) for read, column in zip(reads, of_heads, strict=True)]
         return super().gather(spread, layer)
 
@@ -219,7 +219,7 @@ class Merged(Floats):
     def _forget(self, live: Numbers) -> None:
         """Columns that differ only in what nothing reads any more become one."""
         codes, place = self.rows.differing(self.stream[live])
-        self.rows, self.stream = Rows(codes), self.stream[:, place]
+        self.rows, self.stream = MergedRows(codes), self.stream[:, place]
 
     def _merge(self) -> None:
         """Words whose columns are the same in every row become one, if that halves them."""
@@ -230,9 +230,9 @@ class Merged(Floats):
         merged = []
         for codes in self.rows.codes:
             own = self.space.of(codes, some)
-            merged.append(SAME if codes.count == 1 else Codes(own, 0, 1, codes.count))
-        self.rows = Rows(merged)
-        self.space = Space((len(some),))
+            merged.append(SAME if codes.count == 1 else Numbering(own, 0, 1, codes.count))
+        self.rows = MergedRows(merged)
+        self.space = Axes((len(some),))
         self.of_word = numbers if self.of_word is None else numbers.take(self.of_word)
 
 

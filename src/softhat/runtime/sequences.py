@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.runtime.attend import STRICT, Attention
-from softhat.runtime.spaces import SAME, Codes, Numbers, Pairs, Space, distinct_columns
+from softhat.runtime.spaces import SAME, Axes, Numbering, Numbers, PairNumbering, distinct_columns
 from softhat.transformer.weights import Mask
 
 Array = NDArray[Any]
@@ -33,10 +33,10 @@ REPEATED = 4
 
 
 @dataclass(frozen=True)
-class Reading:
+class RowKinds:
     """The kinds of keys and values of each row, those of all rows side by side."""
 
-    codes: list[Codes]
+    codes: list[Numbering]
     keys: Array
     values: Array
 
@@ -59,19 +59,19 @@ class Asking:
     """A head on the rows of a batch; the keys of `asked` are its queries."""
 
     attention: Attention
-    seen: Reading
-    asked: Reading
+    seen: RowKinds
+    asked: RowKinds
     mask: Mask
     beta: float
     most: int
     """So many reads are compared with each other."""
 
 
-Read = tuple[Codes, Array]
+Read = tuple[Numbering, Array]
 """What is read at a row: of each word which one, and (values, reads)."""
 
 
-def read_sequences(space: Space, head: Asking, wanted: Set[int]) -> list[Read]:
+def read_sequences(space: Axes, head: Asking, wanted: Set[int]) -> list[Read]:
     """What is read at the rows that are wanted."""
     seen, mask = head.seen, head.mask
     rows = len(seen.codes)
@@ -96,7 +96,7 @@ def read_sequences(space: Space, head: Asking, wanted: Set[int]) -> list[Read]:
     return reads
 
 
-def _means(space: Space, head: Asking, order: Iterable[int]) -> list[Read]:
+def _means(space: Axes, head: Asking, order: Iterable[int]) -> list[Read]:
     """All scores are 0: sums, added row by row."""
     seen, mask = head.seen, head.mask
     reads: list[Read] = [(SAME, np.zeros((len(seen.values), 1), seen.values.dtype)) for _ in order]
@@ -114,7 +114,7 @@ def _means(space: Space, head: Asking, order: Iterable[int]) -> list[Read]:
     return [reads[row] for _ in reads] if mask == "none" else reads
 
 
-def _compared(codes: Codes, out: Array, most: int) -> Read:
+def _compared(codes: Numbering, out: Array, most: int) -> Read:
     """What is read alike gets one code, unless there are more reads than `most`."""
     if out.shape[1] > most:
         return codes, out
@@ -126,10 +126,10 @@ class _Trie:
     """The sequences of keys and values that occur, row by row. The code of a sequence orders them
     by the first row, then by the second and so on."""
 
-    def __init__(self, space: Space, backwards: bool) -> None:
+    def __init__(self, space: Axes, backwards: bool) -> None:
         self.space, self.backwards = space, backwards
         self.codes = SAME
-        self.levels: list[tuple[int, Pairs]] = []
+        self.levels: list[tuple[int, PairNumbering]] = []
         """For each row so far what the sequences extend, together with its keys."""
 
     @property
@@ -137,13 +137,13 @@ class _Trie:
         """Whether any key comes with any other."""
         return all(pairs.occurring is None for _, pairs in self.levels)
 
-    def extend(self, row: int, own: Codes) -> None:
+    def extend(self, row: int, own: Numbering) -> None:
         both = (own, self.codes) if self.backwards else (self.codes, own)
         pairs = self.space.paired(*both)
         self.codes = pairs.codes
         self.levels.append((row, pairs))
 
-    def columns(self, sequences: Numbers, seen: Reading) -> Numbers:
+    def columns(self, sequences: Numbers, seen: RowKinds) -> Numbers:
         """(rows, sequences): where the keys and values of some sequences stand."""
         columns = np.empty((len(self.levels), len(sequences)), np.intp)
         at = sequences

@@ -26,7 +26,7 @@ SPARSE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
+class Numbering:
     """For each choice on the axes from `low` to `high` a number below `count`."""
 
     numbers: Numbers
@@ -34,22 +34,22 @@ class Codes:
     high: int
     count: int
 
-    def renamed(self, names: Numbers, count: int) -> Codes:
+    def renamed(self, names: Numbers, count: int) -> Numbering:
         """Number c is names[c] now."""
         if count == 1:
             return SAME
-        return Codes(names.take(self.numbers), self.low, self.high, count)
+        return Numbering(names.take(self.numbers), self.low, self.high, count)
 
 
-SAME = Codes(np.zeros(1, np.intp), 0, 0, 1)
+SAME = Numbering(np.zeros(1, np.intp), 0, 0, 1)
 """One number for all words."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class PairNumbering:
     """A number for each pair of two numbers that occurs."""
 
-    codes: Codes
+    codes: Numbering
     left: int
     right: int
     """How many there are of the one and of the other."""
@@ -66,7 +66,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Space:
+class Axes:
     """The axes of a batch, by how many choices each has."""
 
     sizes: tuple[int, ...]
@@ -75,28 +75,28 @@ class Space:
     def words(self) -> int:
         return prod(self.sizes)
 
-    def each(self, axis: int) -> Codes:
+    def each(self, axis: int) -> Numbering:
         """The choice on an axis."""
         size = self.sizes[axis]
-        return Codes(np.arange(size), axis, axis + 1, size) if size > 1 else SAME
+        return Numbering(np.arange(size), axis, axis + 1, size) if size > 1 else SAME
 
-    def paired(self, a: Codes, b: Codes) -> Pairs:
+    def paired(self, a: Numbering, b: Numbering) -> PairNumbering:
         """Both at once: a number for each pair that occurs, in their order."""
         if b.count == 1 or a.count == 1:
-            return Pairs(b if a.count == 1 else a, a.count, b.count, None)
+            return PairNumbering(b if a.count == 1 else a, a.count, b.count, None)
         cuts = sorted({a.low, a.high, b.low, b.high})
         joined = self._stretched(a, cuts) * b.count + self._stretched(b, cuts)
         if len(cuts) == 4:  # neither may depend on what lies between them
             sizes = [prod(self.sizes[start:stop]) for start, stop in pairwise(cuts)]
             joined = np.broadcast_to(joined, sizes)
-        pairs = Codes(joined.reshape(-1), cuts[0], cuts[-1], a.count * b.count)
+        pairs = Numbering(joined.reshape(-1), cuts[0], cuts[-1], a.count * b.count)
         if a.high <= b.low or b.high <= a.low:  # any with any
-            return Pairs(pairs, a.count, b.count, None)
+            return PairNumbering(pairs, a.count, b.count, None)
         pairs, occurring = compact(pairs)
         every = len(occurring) == a.count * b.count
-        return Pairs(pairs, a.count, b.count, None if every else occurring)
+        return PairNumbering(pairs, a.count, b.count, None if every else occurring)
 
-    def together(self, every: Iterable[Codes], most: int) -> tuple[Numbers, Numbers] | None:
+    def together(self, every: Iterable[Numbering], most: int) -> tuple[Numbers, Numbers] | None:
         """A number for each word by all its codes, and a word of each number; None if that takes
         more than `most` numbers."""
         narrow_first = sorted(every, key=lambda codes: codes.high - codes.low)
@@ -115,7 +115,7 @@ class Space:
         numbers = self.spread(whole, np.arange(whole.count))
         return numbers, _one_of_each(numbers, whole.count)
 
-    def _mixed(self, every: list[Codes]) -> NDArray[np.uint64]:
+    def _mixed(self, every: list[Numbering]) -> NDArray[np.uint64]:
         """For each word a number made of all its codes: words that differ hardly ever share it."""
         mixed = np.zeros(self.sizes, np.uint64)
         for codes, power in zip(every, odd_powers(len(every)), strict=True):
@@ -126,12 +126,12 @@ class Space:
             mixed += (own * ODD).reshape(shape)
         return mixed.reshape(-1)
 
-    def _same(self, codes: Codes, numbers: Numbers, some: Numbers) -> bool:
+    def _same(self, codes: Numbering, numbers: Numbers, some: Numbers) -> bool:
         """Whether words of one number have one code."""
         of_kinds = self.of(codes, some)
         return np.array_equal(of_kinds.take(numbers), self.spread(codes, np.arange(codes.count)))
 
-    def _stretched(self, codes: Codes, cuts: list[int]) -> Numbers:
+    def _stretched(self, codes: Numbering, cuts: list[int]) -> Numbers:
         """With an axis for each stretch between two cuts, of length 1 where the codes do not depend
         on it."""
         shape = [
@@ -140,14 +140,14 @@ class Space:
         ]
         return codes.numbers.reshape(shape)
 
-    def spread(self, codes: Codes, values: NDArray[Any]) -> NDArray[Any]:
+    def spread(self, codes: Numbering, values: NDArray[Any]) -> NDArray[Any]:
         """Of every word what `values` has for its number."""
         chosen = values.take(codes.numbers)
         around = prod(self.sizes[: codes.low]), prod(self.sizes[codes.high :])
         spread = np.broadcast_to(chosen[None, :, None], (around[0], len(chosen), around[1]))
         return spread.reshape(-1)
 
-    def of(self, codes: Codes, words: Numbers) -> Numbers:
+    def of(self, codes: Numbering, words: Numbers) -> Numbers:
         """The numbers of some words."""
         inner = prod(self.sizes[codes.low : codes.high])
         place = words // prod(self.sizes[codes.high :]) % inner
@@ -161,7 +161,7 @@ def _one_of_each(numbers: Numbers, count: int) -> Numbers:
     return places
 
 
-def compact(codes: Codes) -> tuple[Codes, Numbers]:
+def compact(codes: Numbering) -> tuple[Numbering, Numbers]:
     """Only numbers that occur, in their order; and what they were."""
     if codes.count > SPARSE * len(codes.numbers) + 1024:
         occurring, numbers = np.unique(codes.numbers, return_inverse=True)
@@ -178,7 +178,7 @@ def compact(codes: Codes) -> tuple[Codes, Numbers]:
         return SAME, occurring
     if names is not None:
         return codes.renamed(names, len(occurring)), occurring
-    return Codes(numbers, codes.low, codes.high, len(occurring)), occurring
+    return Numbering(numbers, codes.low, codes.high, len(occurring)), occurring
 
 
 def odd_powers(count: int) -> NDArray[np.uint64]:

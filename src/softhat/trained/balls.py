@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.activations import Activation
-from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm
+from softhat.trained.checkpoint import Affine, Block, Checkpoint, LayerNorm
 from softhat.trained.points import norm_rounding, own_error
 from softhat.trained.rounding import OWN_UNIT, Array, Rounding, lowered, raised
 
@@ -120,7 +120,7 @@ class Growths:
         value: T = self._known[key]
         return value
 
-    def of(self, step: Affine, norm: Norm | None = None) -> Array:
+    def of(self, step: Affine, norm: LayerNorm | None = None) -> Array:
         """(input parts, output parts): how far a product stretches, after the gain of a norm."""
         return self._table("plain", step, norm)
 
@@ -132,7 +132,7 @@ class Growths:
         """(output parts,): the same of what the weights may move."""
         return self._table("moved", step, None)[0]
 
-    def _table(self, kind: str, step: Affine, norm: Norm | None) -> Array:
+    def _table(self, kind: str, step: Affine, norm: LayerNorm | None) -> Array:
         def table() -> Array:
             rows, columns = self.parts.get(id(step), (1, 1))
             weight = step.weight
@@ -172,7 +172,7 @@ class Growths:
 
         return self._once(("head", id(block), head), ways)
 
-    def constants(self, step: Affine, norm: Norm) -> _AfterNorm:
+    def constants(self, step: Affine, norm: LayerNorm) -> _AfterNorm:
         def after_norm() -> _AfterNorm:
             parts, sizes = self.parts.get(id(step), (1, 1))[1], self.sizes(step)
             own = own_error(2 * len(step.weight) + 16)
@@ -187,7 +187,7 @@ class Growths:
 
         return self._once(("constants", id(step), id(norm)), after_norm)
 
-    def through(self, norm: Norm, units: Affine, slopes: Array, output: Affine) -> Array:
+    def through(self, norm: LayerNorm, units: Affine, slopes: Array, output: Affine) -> Array:
         """(…,): upper bounds of ‖diag(g) W diag(s) V‖ for slopes s (…, units)."""
 
         def square_and_size() -> tuple[Array, float]:
@@ -214,7 +214,7 @@ class Carried:
     radius: Array
     scale: Array
     shift: Array
-    norm: Norm
+    norm: LayerNorm
     units: Affine | None = None
     slopes: Array | None = None
     off: Array | None = None
@@ -345,7 +345,7 @@ class Balls:
         radius = np.where(straight[..., None], radius, folded)
         return Balls(centre, radius, self.growths, onward)
 
-    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Balls:
+    def normalised(self, norm: LayerNorm, epsilon: float, rounding: Rounding) -> Balls:
         """Layer normalisation. Its derivative at x is (P - y yᵀ/D)/s, of norm at most 1/s, and s
         moves by at most |δ|/√D on the way."""
         width = self.centre.shape[-1]

@@ -42,12 +42,12 @@ _FIXED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Norm:
+class LayerNorm:
     """Layer normalisation: gain and shift."""
 
     gain: Array
     shift: Array
-    moved: Norm | None = None
+    moved: LayerNorm | None = None
     """How far each entry may be from this one, if the weights may move (`radius`)."""
 
     def error(self, size: Array, rounding: Rounding) -> Array:
@@ -91,15 +91,15 @@ def _rounded(
 class Block:
     """One layer: attention, then the feed-forward part, each after a norm, each added."""
 
-    before_attention: Norm
+    before_attention: LayerNorm
     attention: Affine
     projection: Affine
-    before_units: Norm
+    before_units: LayerNorm
     units: Affine
     output: Affine
 
     @property
-    def parts(self) -> tuple[Norm | Affine, ...]:
+    def parts(self) -> tuple[LayerNorm | Affine, ...]:
         """Its steps in their order."""
         return tuple(getattr(self, part.name) for part in fields(self))
 
@@ -114,7 +114,7 @@ class Checkpoint:
     tokens: Array
     positions: Array
     blocks: tuple[Block, ...]
-    last: Norm
+    last: LayerNorm
     answers: Affine
     heads: int
     epsilon: float
@@ -223,9 +223,9 @@ class _Reader:
             raise SofthatError(f"{self.folder}: {name} has the shape {tensor.shape}, not {shape}")
         return np.asarray(tensor, np.float64)
 
-    def norm(self, name: str) -> Norm:
+    def norm(self, name: str) -> LayerNorm:
         width = self.width
-        return Norm(self.tensor(f"{name}.weight", width), self.tensor(f"{name}.bias", width))
+        return LayerNorm(self.tensor(f"{name}.weight", width), self.tensor(f"{name}.bias", width))
 
     def affine(self, name: str, inside: int, outside: int) -> Affine:
         return Affine(

@@ -4,8 +4,8 @@ This decides a word for every kernel at once: if a margin exceeds its bound, no 
 fused attention can turn the decision. Enumerating all words of a length this way is a proof, for a
 model of any depth.
 
-`Positions` takes many prefixes at once, with errors in balls (`balls`). Where those are too coarse,
-`Prefixes` walks single prefixes with errors as generators.
+`PositionWalk` takes many prefixes at once, with errors in balls (`balls`). Where those are too
+coarse, `Prefixes` walks single prefixes with errors as generators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MANY = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PrefixRows:
     """Queries, keys and values of all positions of some prefixes, in one layer: (prefixes,
     positions, …). Their errors: what entered the norm before them, a ball that goes through the
     weights, and a radius for each head's."""
@@ -40,20 +40,20 @@ class Rows:
     ball: Array
     """(prefixes, positions)."""
 
-    def chosen(self, prefixes: NDArray[np.int64]) -> Rows:
-        return Rows(self.centre[prefixes], self.radius[prefixes], self.ball[prefixes])
+    def chosen(self, prefixes: NDArray[np.int64]) -> PrefixRows:
+        return PrefixRows(self.centre[prefixes], self.radius[prefixes], self.ball[prefixes])
 
-    def longer(self, row: Balls) -> Rows:
+    def longer(self, row: Balls) -> PrefixRows:
         """With one position more."""
         assert row.carried is not None
-        return Rows(
+        return PrefixRows(
             np.concatenate([self.centre, row.centre[:, None]], 1),
             np.concatenate([self.radius, row.radius[:, None]], 1),
             np.concatenate([self.ball, row.carried.radius[:, None]], 1),
         )
 
 
-class Positions:
+class PositionWalk:
     """A model, walked one position after the other, for many prefixes of one length at a time."""
 
     def __init__(self, model: Checkpoint, offset: int, rounding: Rounding) -> None:
@@ -62,8 +62,8 @@ class Positions:
         self.last = LastSteps(model, self.growths, rounding)
 
     def longer(
-        self, before: Sequence[Rows], ids: NDArray[np.int64], asked: NDArray[np.bool_]
-    ) -> tuple[tuple[Rows, ...], Balls]:
+        self, before: Sequence[PrefixRows], ids: NDArray[np.int64], asked: NDArray[np.bool_]
+    ) -> tuple[tuple[PrefixRows, ...], Balls]:
         """Prefixes with one token more: the rows of each layer, and the stream after the last
         layer's attention where it is asked for."""
         model, rounding = self.model, self.rounding
@@ -75,7 +75,7 @@ class Positions:
             mixed = queries_keys_values(x, block, model, rounding)
             count, parts = mixed.radius.shape
             none = np.zeros((count, 0, mixed.centre.shape[1]))
-            earlier = before[layer] if before else Rows(none, none[..., :parts], none[..., 0])
+            earlier = before[layer] if before else PrefixRows(none, none[..., :parts], none[..., 0])
             now = earlier.longer(mixed)
             rows.append(now)
             if layer == len(model.blocks) - 1:
@@ -97,8 +97,8 @@ def bounded_logits(
     model: Checkpoint, ids: NDArray[np.int64], offset: int, rounding: Rounding
 ) -> Points:
     """(words, positions, outputs): the logits of words of one length, and their errors."""
-    positions = Positions(model, offset, rounding)
-    rows: tuple[Rows, ...] = ()
+    positions = PositionWalk(model, offset, rounding)
+    rows: tuple[PrefixRows, ...] = ()
     every, centres, errors = np.ones(len(ids), bool), [], []
     for at in range(ids.shape[1]):
         rows, read = positions.longer(rows, ids[:, at], every)
@@ -108,7 +108,9 @@ def bounded_logits(
     return Points(np.stack(centres, 1), np.stack(errors, 1))
 
 
-def attended(x: Balls, rows: Rows, block: Block, model: Checkpoint, rounding: Rounding) -> Balls:
+def attended(
+    x: Balls, rows: PrefixRows, block: Block, model: Checkpoint, rounding: Rounding
+) -> Balls:
     """The first half of a layer, for the last position: attention to all, its projection, the
     sum."""
     count, length, _ = rows.centre.shape

@@ -18,7 +18,7 @@ from softhat.io.work.progress import Show
 from softhat.trained.enumeration import Enumerated, Enumeration, OutOfTimeError
 from softhat.trained.first_layer import Cell
 from softhat.trained.one_layer import OneLayer, Outcome, cell_length, cells_to
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.refinement import refined
 from softhat.trained.replay import Replays
 from softhat.trained.searching import Found, Search
@@ -107,7 +107,7 @@ class Knowledge:
 class Offset:
     """The work at one offset."""
 
-    question: Question
+    question: TrainedQuestion
     replays: Replays
     show: Show
     seed: int
@@ -278,7 +278,7 @@ class Offset:
 
 
 def proofs(
-    question: Question,
+    question: TrainedQuestion,
     cells: Sequence[Cell],
     end: float,
     limit: Callable[[], int] = lambda: FAR,

@@ -24,7 +24,7 @@ from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.counters import LearnedCounter, counters, unrolled
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.prove import prove
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.rounding import rounding_of
 from softhat.trained.searching import Search
 from softhat.trained.specification import FAR, Specification
@@ -128,7 +128,7 @@ def learned(teacher: Teacher, limits: LearningLimits, progress: Show | None = No
     if not 0 < most <= context - 1 - teacher.offset:
         raise SofthatError(f"max_length {most} does not fit a context of {context} positions")
     learner = _Learner(teacher, most)
-    proof = _Proof(teacher, most, limits, progress)
+    proof = _Comparison(teacher, most, limits, progress)
     counted = False
     while True:
         machine = learner.hypothesis()
@@ -151,7 +151,7 @@ def learned(teacher: Teacher, limits: LearningLimits, progress: Show | None = No
             return Learned(machine, None, verdict)
 
 
-def _counting(teacher: Teacher, proof: _Proof, deadline: float) -> Learned | None:
+def _counting(teacher: Teacher, proof: _Comparison, deadline: float) -> Learned | None:
     """The first machine with a counter that nothing breaks."""
     for counter in counters(teacher.names, teacher.follows, teacher.room):
         left = deadline - thread_time()
@@ -167,7 +167,7 @@ def _counting(teacher: Teacher, proof: _Proof, deadline: float) -> Learned | Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Proof:
+class _Comparison:
     """How a machine is compared with the model, and proved."""
 
     teacher: Teacher
@@ -180,7 +180,7 @@ class _Proof:
     def differs(self, machine: Specification, seconds: float) -> Word | None:
         """A short word after which the model and the machine differ, if a search finds one."""
         end = thread_time() + seconds
-        question = Question(
+        question = TrainedQuestion(
             self.teacher.model, machine, self.teacher.offset, self.most, _domain(machine),
             rounding_of("float64"),
         )  # fmt: skip

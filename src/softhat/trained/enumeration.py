@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.trained.balls import Balls
-from softhat.trained.concrete import Positions, Prefixes, Rows
+from softhat.trained.concrete import PositionWalk, Prefixes, PrefixRows
 from softhat.trained.decisions import Decisions
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.rounding import Array
 from softhat.trained.searching import Found
 from softhat.trained.specification import FAR
@@ -73,7 +73,7 @@ class _Batch:
 
     words: Ints
     states: Ints
-    rows: tuple[Rows, ...]
+    rows: tuple[PrefixRows, ...]
 
 
 class OutOfTimeError(Exception):
@@ -83,12 +83,12 @@ class OutOfTimeError(Exception):
 class Enumeration:
     """The tree of prefixes that words of at most `most` symbols show, at one offset."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: TrainedQuestion) -> None:
         self.model, self.spec, self.offset = question.model, question.spec, question.offset
         self.most, self.need, self.rounding = question.most, question.need, question.rounding
         self.decisions = Decisions(self.spec, self.model.outputs)
         self.ids = np.array(self.spec.ids)
-        self.positions = Positions(self.model, self.offset, self.rounding)
+        self.positions = PositionWalk(self.model, self.offset, self.rounding)
         self.trusted: dict[tuple[int, int, int], float] = {}
         """Lower bounds of margins that are proved already: by symbols read, the last, the state."""
 

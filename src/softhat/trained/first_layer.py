@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from softhat.trained.checkpoint import Checkpoint
 from softhat.trained.points import Points, own_error
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.rounding import FUNCTION_ULPS, Array, Rounding, raised
-from softhat.trained.support import Rows, Transitions, machine_of, supports
+from softhat.trained.support import QueryRows, Transitions, machine_of, supports
 from softhat.trained.walk import embedded, queries_keys_values
 from softhat.trained.zonotopes import ActivationSet
 
@@ -75,7 +75,7 @@ class TokenHead:
 class FirstLayer:
     """All that attention of the first layer can compute."""
 
-    question: Question
+    question: TrainedQuestion
     axes: int = AXES
     """Directions a head, at most."""
 
@@ -151,14 +151,14 @@ class FirstLayer:
             result[k] = self._assembled(ordered[at], [box[at] for box in boxes])
         return result
 
-    def rows(self, cells: Sequence[Cell]) -> Rows:
+    def rows(self, cells: Sequence[Cell]) -> QueryRows:
         before = np.zeros((len(cells), self.machine.states), bool)
         for at, cell in enumerate(cells):
             leads = np.isin(self.question.spec.step[:, cell.last], cell.states)
             places = self.machine.place[leads]
             before[at, places[places >= 0]] = True
         read = np.array([cell.read for cell in cells])
-        return Rows(read, np.array([cell.last for cell in cells]), before)
+        return QueryRows(read, np.array([cell.last for cell in cells]), before)
 
     def _boxes(self, head: TokenHead, cells: Sequence[Cell]) -> list[Box]:
         """For each cell what a head gives: centre, generators, errors of its output before the

@@ -10,7 +10,7 @@ import numpy as np
 
 from softhat.trained.decisions import Decisions
 from softhat.trained.first_layer import Cell, FirstLayer
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.specification import Specification
 from softhat.trained.walk import feed_forward, logits, tail
 from softhat.trained.zonotopes import ActivationSet
@@ -40,7 +40,7 @@ class Outcome:
     """What the last layer's attention can give, for a search that starts from there."""
 
 
-def cells_to(question: Question) -> list[Cell]:
+def cells_to(question: TrainedQuestion) -> list[Cell]:
     """All cells that the words show, short ones first. States with one decision are together where
     they are many."""
     spec, most = question.spec, question.most
@@ -64,7 +64,7 @@ def cells_to(question: Question) -> list[Cell]:
     return cells
 
 
-def cell_length(question: Question, cell: Cell) -> int:
+def cell_length(question: TrainedQuestion, cell: Cell) -> int:
     """From which length on the first of a cell's words counts."""
     return min(question.length(state, cell.read) for state in cell.states)
 
@@ -72,7 +72,7 @@ def cell_length(question: Question, cell: Cell) -> int:
 class OneLayer:
     """Proves cells of a model of one layer."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: TrainedQuestion) -> None:
         self.question, self.model, self.spec = question, question.model, question.spec
         self.rounding = question.rounding
         self.decisions = Decisions(self.spec, self.model.outputs)

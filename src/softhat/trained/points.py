@@ -13,7 +13,7 @@ from math import log, log2, sqrt
 import numpy as np
 
 from softhat.trained.activations import Activation
-from softhat.trained.checkpoint import Affine, Norm
+from softhat.trained.checkpoint import Affine, LayerNorm
 from softhat.trained.rounding import OWN_UNIT, Array, Rounding, lowered, raised
 
 
@@ -61,7 +61,7 @@ class Points:
         error = activation.slope * self.error + activation.error(self.size, rounding)
         return Points(activation.function(self.centre), raised(error, 4))
 
-    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Points:
+    def normalised(self, norm: LayerNorm, epsilon: float, rounding: Rounding) -> Points:
         """Layer normalisation. With s the deviation at the centre and s' at another point of the
         box, y' - y = δ/s' + y (s - s')/s', and s, a norm over √D, moves by at most |δ|/√D."""
         width = self.centre.shape[-1]
@@ -79,7 +79,7 @@ class Points:
         return scaled(Points(y, error, np.stack([y * scale, shift], -2)), norm, rounding)
 
 
-def scaled(y: Points, norm: Norm, rounding: Rounding) -> Points:
+def scaled(y: Points, norm: LayerNorm, rounding: Rounding) -> Points:
     """The gain and the shift after a normalisation."""
     gain = np.abs(norm.gain)
     error = y.error * gain + norm.error(y.size, rounding)

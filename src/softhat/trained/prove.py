@@ -18,7 +18,7 @@ from softhat.io.work.progress import Show, unseen
 from softhat.trained.checkpoint import Checkpoint, read_checkpoint
 from softhat.trained.deciding import Knowledge, Offset
 from softhat.trained.first_layer import BLOCK
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.replay import Replays
 from softhat.trained.rounding import FUNCTION_ULPS, UNITS, rounding_of
 from softhat.trained.specification import Specification, read_specification
@@ -73,7 +73,7 @@ def prove(
             share = min(left, max(LEAST_SHARE, MOST_SHARES * left / (len(offsets) - done)))
             patience = min(PATIENCE, share / SEARCHES)
             limit = min([most, *(k.failure.length - 1 for k in known if k.failure is not None)])
-            question = Question(model, spec, at, limit, domain, rounding)
+            question = TrainedQuestion(model, spec, at, limit, domain, rounding)
             work = Offset(question, replays, progress or unseen, seed, patience)
             known.append(work.known)
             work.decide(thread_time() + share)

@@ -14,7 +14,7 @@ from softhat.trained.specification import Specification
 
 
 @dataclass(frozen=True)
-class Question:
+class TrainedQuestion:
     """Does the model, which has `bos` at the position id `offset`, decide as the specification
     says, on every word of at most `most` symbols, whatever is rounded on the way?"""
 

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from softhat.io.errors import SofthatError
-from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm, read_checkpoint
+from softhat.trained.checkpoint import Affine, Block, Checkpoint, LayerNorm, read_checkpoint
 from softhat.trained.deciding import FEW, proofs
 from softhat.trained.enumeration import Enumeration, OutOfTimeError
 from softhat.trained.one_layer import cells_to
 from softhat.trained.prove import DOMAINS, check_budget, too_long
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.rounding import UNITS, Array, rounding_of
 from softhat.trained.specification import Specification, read_specification
 
@@ -103,7 +103,7 @@ def radius(
     model = read_checkpoint(checkpoint)
     spec = read_specification(spec)
     most = _most(model, spec, kind, max_length, offset, dtype, domain, budget)
-    question = Question(model, spec, offset, most, domain, rounding_of(dtype))
+    question = TrainedQuestion(model, spec, offset, most, domain, rounding_of(dtype))
     work = _Work(question, thread_time() + budget)
     if not work.holds(lambda weight: np.zeros_like(weight)):
         none = dict.fromkeys(COPIES, False)
@@ -155,7 +155,7 @@ def _most(
 class _Work:
     """Proofs of one model with weights that may move."""
 
-    question: Question
+    question: TrainedQuestion
     deadline: float
     ended: bool = False
 
@@ -196,11 +196,11 @@ def moving(model: Checkpoint, bound: Bound) -> Checkpoint:
     def affine(step: Affine) -> Affine:
         return replace(step, moved=Affine(bound(step.weight), bound(step.bias)))
 
-    def norm(step: Norm) -> Norm:
-        return replace(step, moved=Norm(bound(step.gain), bound(step.shift)))
+    def norm(step: LayerNorm) -> LayerNorm:
+        return replace(step, moved=LayerNorm(bound(step.gain), bound(step.shift)))
 
-    def moved(part: Norm | Affine) -> Any:
-        return norm(part) if isinstance(part, Norm) else affine(part)
+    def moved(part: LayerNorm | Affine) -> Any:
+        return norm(part) if isinstance(part, LayerNorm) else affine(part)
 
     blocks = tuple(Block(*map(moved, block.parts)) for block in model.blocks)
     return replace(
@@ -236,5 +236,7 @@ def _weights(model: Checkpoint) -> list[Array]:
     parts = [part for block in model.blocks for part in block.parts]
     arrays = [model.tokens, model.positions]
     for part in (model.last, model.answers, *parts):
-        arrays += [part.gain, part.shift] if isinstance(part, Norm) else [part.weight, part.bias]
+        arrays += (
+            [part.gain, part.shift] if isinstance(part, LayerNorm) else [part.weight, part.bias]
+        )
     return arrays

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from softhat.trained.decisions import Decisions
 from softhat.trained.first_layer import FirstLayer
 from softhat.trained.one_layer import Outcome
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.rounding import Array
 from softhat.trained.support import best_word
 from softhat.trained.walk import forward, tail
@@ -45,7 +45,7 @@ class Found:
 class Search:
     """Words of a specification, tried on a model at one offset."""
 
-    question: Question
+    question: TrainedQuestion
     seed: int = 0
     tried: int = 0
     least: float = np.inf

@@ -82,7 +82,7 @@ def machine_of(step: Ints, start: int, most: int) -> Transitions:
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """Queries, longest first: row r stands at position `read[r]`, has read the symbol `last[r]`
     there, from one of the states `before[r]` (in the machine's order)."""
 
@@ -90,11 +90,11 @@ class Rows:
     last: Ints
     before: NDArray[np.bool_]
 
-    def part(self, chosen: slice) -> Rows:
-        return Rows(self.read[chosen], self.last[chosen], self.before[chosen])
+    def part(self, chosen: slice) -> QueryRows:
+        return QueryRows(self.read[chosen], self.last[chosen], self.before[chosen])
 
 
-def supports(weights: Array, values: Array, machine: Transitions, rows: Rows) -> Array:
+def supports(weights: Array, values: Array, machine: Transitions, rows: QueryRows) -> Array:
     """(rows, directions): upper bounds of the weighted means.
 
     `weights` (rows, tokens, positions) are positive, `values` (rows, directions, tokens,
@@ -115,7 +115,7 @@ def supports(weights: Array, values: Array, machine: Transitions, rows: Rows) ->
     return np.concatenate(parts) if parts else np.zeros((0, directions))
 
 
-def _bounds(weights: Array, values: Array, machine: Transitions, rows: Rows) -> Array:
+def _bounds(weights: Array, values: Array, machine: Transitions, rows: QueryRows) -> Array:
     own = weights[np.arange(len(rows.read)), rows.last + 1, rows.read]
     inside = np.arange(weights.shape[2])[None] < rows.read[:, None]
     inside[:, 0] = False  # where `bos` stands
@@ -150,7 +150,7 @@ def _bounds(weights: Array, values: Array, machine: Transitions, rows: Rows) -> 
 
 
 def _sweep(
-    weights: Array, values: Array, machine: Transitions, rows: Rows, level: Array
+    weights: Array, values: Array, machine: Transitions, rows: QueryRows, level: Array
 ) -> tuple[Array, Array]:
     """F(λ) for each row and direction, and the total weight of the path that attains it."""
     count, directions = level.shape

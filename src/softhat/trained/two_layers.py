@@ -23,7 +23,7 @@ from softhat.trained.first_layer import Cell, FirstLayer, score_slack
 from softhat.trained.one_layer import OneLayer, Outcome, PieceBound, cell_length, cut, in_pieces
 from softhat.trained.paths import Nodes, largest_means
 from softhat.trained.points import own_error
-from softhat.trained.question import Question
+from softhat.trained.question import TrainedQuestion
 from softhat.trained.refinement import Refined
 from softhat.trained.rounding import Array, raised
 from softhat.trained.walk import feed_forward, queries_keys_values
@@ -53,7 +53,7 @@ class _Keys:
 class TwoLayers:
     """Proves cells of a model of two layers, by a finer machine."""
 
-    def __init__(self, question: Question, finer: Refined) -> None:
+    def __init__(self, question: TrainedQuestion, finer: Refined) -> None:
         self.question, self.finer = question, finer
         self.model, self.spec, self.rounding = question.model, question.spec, question.rounding
         model, most = question.model, question.most

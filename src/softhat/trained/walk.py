@@ -22,7 +22,7 @@ from softhat.numerics.walk import (
     take,
 )
 from softhat.trained.activations import Activation
-from softhat.trained.checkpoint import Affine, Block, Checkpoint, Norm
+from softhat.trained.checkpoint import Affine, Block, Checkpoint, LayerNorm
 from softhat.trained.points import Points
 from softhat.trained.rounding import Array, Rounding
 
@@ -34,7 +34,7 @@ class Activations(Protocol):
     def affine(self, step: Affine, rounding: Rounding) -> Self: ...
     def added(self, other: Self, rounding: Rounding) -> Self: ...
     def activated(self, activation: Activation, rounding: Rounding) -> Self: ...
-    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> Self: ...
+    def normalised(self, norm: LayerNorm, epsilon: float, rounding: Rounding) -> Self: ...
 
 
 X = TypeVar("X", bound=Activations)
@@ -47,7 +47,7 @@ class Bounded(Generic[X]):
     model: Checkpoint
     rounding: Rounding
 
-    def norm(self, x: X, norm: Norm) -> X:
+    def norm(self, x: X, norm: LayerNorm) -> X:
         return x.normalised(norm, self.model.epsilon, self.rounding)
 
     def linear(self, x: X, step: Affine) -> X:
@@ -69,7 +69,7 @@ class PlainFloats:
 
     model: Checkpoint
 
-    def norm(self, x: Array, norm: Norm) -> Array:
+    def norm(self, x: Array, norm: LayerNorm) -> Array:
         centred = x - x.mean(-1, keepdims=True)
         deviation = np.sqrt((centred**2).mean(-1, keepdims=True) + self.model.epsilon)
         return centred / deviation * norm.gain + norm.shift

@@ -13,7 +13,7 @@ import numpy as np
 
 from softhat.numerics.zonotopes import Zonotope
 from softhat.trained.activations import Activation
-from softhat.trained.checkpoint import Affine, Norm
+from softhat.trained.checkpoint import Affine, LayerNorm
 from softhat.trained.points import norm_rounding, own_error
 from softhat.trained.rounding import Array, Rounding, lowered, raised, rounding_of
 
@@ -96,7 +96,7 @@ class ActivationSet(Zonotope):
         centre = slope * self.centre + (least + most) / 2
         return replace(self, centre=centre, generators=self.generators * slope, error=error)
 
-    def normalised(self, norm: Norm, epsilon: float, rounding: Rounding) -> ActivationSet:
+    def normalised(self, norm: LayerNorm, epsilon: float, rounding: Rounding) -> ActivationSet:
         """Layer normalisation of a folded set, to first order where the norm varies little.
 
         With c the centred centre, δ the rest and v = |c|² + Dε, the squared norm is v (1 + t) with

@@ -30,7 +30,7 @@ class HeadBasis:
 
 
 @dataclass(frozen=True)
-class Units:
+class DisguisedUnits:
     """The hidden units of a block. Unit u computes act(factor_u·z_k) (SwiGLU: its second factor is
     multiplied) for the clip's side k = part_u >= 0 and writes share_u/factor_u of what that side
     writes; shares of a side add up to 1. Units with part_u < 0 come in groups of equal part whose
@@ -47,7 +47,7 @@ class Directions:
 
     residual: Array  # (variables, d_model)
     heads: tuple[tuple[HeadBasis, ...], ...]
-    units: tuple[Units, ...]
+    units: tuple[DisguisedUnits, ...]
 
     def tensors(self) -> dict[str, Array]:
         """As `directions.safetensors` holds them; idle heads are left out."""
@@ -82,7 +82,9 @@ def directions_from(
             for at in range(blocks)
         )
         units = tuple(
-            Units(*(tensors[f"blocks.{at}.units.{name}"] for name in ("part", "factor", "share")))
+            DisguisedUnits(
+                *(tensors[f"blocks.{at}.units.{name}"] for name in ("part", "factor", "share"))
+            )
             for at in range(blocks)
         )
     except KeyError as error:

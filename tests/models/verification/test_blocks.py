@@ -12,7 +12,7 @@ import softhat
 from softhat.logic.random import random_formula
 from softhat.models.model import Model
 from softhat.models.verification import items
-from softhat.models.verification.blocks import Blocks
+from softhat.models.verification.blocks import WordBlocks
 from softhat.models.verification.items import Item, VerificationSettings
 from softhat.models.verification.job import Job
 from softhat.transformer.weights import Sparse
@@ -33,7 +33,7 @@ def both(model: Model, length: int, monkeypatch: pytest.MonkeyPatch, dtype: str)
     for in_blocks in (True, False):
         with monkeypatch.context() as patch:
             if not in_blocks:
-                patch.setattr(Blocks, "free", lambda *_: 0)
+                patch.setattr(WordBlocks, "free", lambda *_: 0)
                 patch.setattr(items, "TOGETHER_AT_MOST", 0)
             found = findings(job(model, length, dtype))
         first = next((x["mismatch"] for x in found if x["mismatch"]), None)
@@ -55,7 +55,7 @@ def test_the_same_findings(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         model = softhat.compile(text, alphabet="abc", attention=attention)
         table = job(model, 12).table
         length = 8 if len(table) == 3 else 12
-        assert Blocks(model, table, "float32").free(length, 10**6) == length
+        assert WordBlocks(model, table, "float32").free(length, 10**6) == length
         in_blocks, by_words = both(model, length, monkeypatch, "float32")
         assert in_blocks == by_words
         assert in_blocks[0] == sum(len(table) ** n for n in range(1, length + 1))
@@ -117,7 +117,7 @@ def test_a_mismatch_that_only_a_long_word_shows(
 @pytest.mark.parametrize("text", ["a S (b & Y c)", "a U (b & X c)", "#(a) >= #(b)"])
 def test_blocks_with_a_beginning(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Items of 3^7 words: two letters of length 9 are fixed in each."""
-    monkeypatch.setattr(Blocks, "free", lambda self, n, most: 7 if n >= 7 else 0)
+    monkeypatch.setattr(WordBlocks, "free", lambda self, n, most: 7 if n >= 7 else 0)
     model = softhat.compile(text, alphabet="abc")
     cut = job(model, 9)
     found = [cut.run(item) for item in cut.items() if item.n == 9]
@@ -125,7 +125,7 @@ def test_blocks_with_a_beginning(text: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert not any(x["mismatch"] for x in found)
     monkeypatch.undo()
     (at_once,) = (Item("exhaustive", 9, 0, 3**9),)
-    monkeypatch.setattr(Blocks, "free", lambda self, n, most: n if n >= 7 else 0)
+    monkeypatch.setattr(WordBlocks, "free", lambda self, n, most: n if n >= 7 else 0)
     whole = job(model, 9).run(at_once)
     assert min(x["margin"] for x in found) == whole["margin"]
 

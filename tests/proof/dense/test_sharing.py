@@ -9,9 +9,9 @@ import pytest
 
 from softhat.io.errors import VoidError
 from softhat.proof.dense.sharing import sharing
-from softhat.transformer.directions import Units
+from softhat.transformer.directions import DisguisedUnits
 
-UNITS = Units(
+UNITS = DisguisedUnits(
     part=np.array([1, 0, 1, -1]),
     share=np.array([0.25, 1.0, 0.75, 0.0], np.float32),
     factor=np.array([2.0, 4.0, 0.5, 1.0], np.float32),
@@ -36,6 +36,6 @@ def test_means_and_totals_by_side() -> None:
         (replace(UNITS, part=np.array([9, 0, 1, -1])), 4, "more sides"),
     ],
 )
-def test_other_claims_are_refused(units: Units, count: int, reason: str) -> None:
+def test_other_claims_are_refused(units: DisguisedUnits, count: int, reason: str) -> None:
     with pytest.raises(VoidError, match=reason):
         sharing(units, count, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softhat.proof.stock.activations import Activation, GeluNew, Relu, Silu, smooth_tail
+from softhat.proof.stock.activations import GateActivation, GeluNew, Relu, Silu, smooth_tail
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import STORAGES
 from tests.export.stock_models import torch
@@ -31,7 +31,7 @@ def test_gelu_is_off_relu_by_less_than_its_tail() -> None:
 
 @pytest.mark.parametrize("room", [2.0, 5.0, 30.0])
 @pytest.mark.parametrize("activation", [Relu(), GeluNew(), Silu()])
-def test_tails_of_both_units(activation: Activation, room: float) -> None:
+def test_tails_of_both_units(activation: GateActivation, room: float) -> None:
     """Sums that fail stay `far` from 0, and both units write at most the tail. Relu's is 0."""
     clip = gate(room)
     far = activation.far(clip, FLOAT32)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softhat.proof.stock.norms import NormFactor
-from softhat.proof.stock.reading import Reading
+from softhat.proof.stock.reading import StockReading
 from softhat.proof.stock.storage import STORAGES
 from softhat.proof.stock.variables import BitCell, Cell, ConstantCell, MeanCell, RawCell, Rows
 
@@ -18,9 +18,9 @@ CELLS: list[Cell] = [
 ]  # fmt: skip
 
 
-def reading(storage: Any, coordinates: int, scale: float, mean: float, exact: bool) -> Reading:
+def reading(storage: Any, coordinates: int, scale: float, mean: float, exact: bool) -> StockReading:
     off = np.array([0.0, 1e-6, 0.0, 1e-7, 0.0]) * (not exact)
-    return Reading(CELLS, off, NormFactor(scale, mean, exact), storage, coordinates)
+    return StockReading(CELLS, off, NormFactor(scale, mean, exact), storage, coordinates)
 
 
 @pytest.mark.parametrize("coordinates", [1, 2])
@@ -62,5 +62,5 @@ def test_what_is_read_exactly_adds_up_exactly() -> None:
 
 def test_a_mean_is_no_multiple_of_anything() -> None:
     cells: list[Cell] = [MeanCell((), np.array(0), np.array(1), 1.0, 0.5, 0)]
-    read = Reading(cells, np.zeros(1), NormFactor(0.0, 0.0, True), BFLOAT16, 1)
+    read = StockReading(cells, np.zeros(1), NormFactor(0.0, 0.0, True), BFLOAT16, 1)
     assert read.errors(Rows.of(np.ones((1, 1), np.float32)))[0] > 0

@@ -73,7 +73,7 @@ def law_lengths(
 
 def _closely(
     model: AHAT,
-    facts: Mapping[HeadId, _Head],
+    facts: Mapping[HeadId, _LawHead],
     known: Known,
     n: int,
     form: Format,
@@ -89,7 +89,7 @@ def _closely(
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _LawHead:
     """What is known of a head at every length."""
 
     beta: Law
@@ -105,13 +105,13 @@ class _Head:
 
 def _facts(
     model: AHAT, verdict: EvidenceVerdict, betas: Mapping[HeadId, Law]
-) -> Mapping[HeadId, _Head]:
+) -> Mapping[HeadId, _LawHead]:
     result = {}
     for name, fact in verdict.heads.items():
         crowd = None if fact is None else fact.claim.crowd
         if crowd is None and fact is not None and fact.bends is not None:
             crowd = 2
-        result[name] = _Head(betas[name], fact, crowd, _of_prefixes(model, name[0]))
+        result[name] = _LawHead(betas[name], fact, crowd, _of_prefixes(model, name[0]))
     return result
 
 
@@ -121,7 +121,9 @@ def _of_prefixes(model: AHAT, layer: int) -> bool:
     return backward and not model.eos and not any(needs_end(f) for f in model.positions)
 
 
-def _temperatures(facts: Mapping[HeadId, _Head], low: int, high: int, form: Format) -> Temperatures:
+def _temperatures(
+    facts: Mapping[HeadId, _LawHead], low: int, high: int, form: Format
+) -> Temperatures:
     """The greatest β and the greatest leaks over the stretch."""
     beta: dict[HeadId, float] = {}
     leak: dict[HeadId, float] = {}
@@ -147,7 +149,7 @@ def _temperatures(facts: Mapping[HeadId, _Head], low: int, high: int, form: Form
     return Temperatures(beta, leak, single, near, benign=benign)
 
 
-def _steep(facts: Mapping[HeadId, _Head], low: int, high: int) -> dict[HeadId, Steep]:
+def _steep(facts: Mapping[HeadId, _LawHead], low: int, high: int) -> dict[HeadId, Steep]:
     """βγ over the stretch: at least the law's logarithm, which rises with n; or, of a head that
     returns its own score, β at its start times γ at its end, since β rises and γ falls."""
     result = {}

@@ -24,7 +24,7 @@ MOST_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
-class Situations:
+class CutSituations:
     """All situations after some cuts: the cuts on both sides, the end of a word, the goal."""
 
     before: Codes
@@ -69,7 +69,7 @@ class Walk:
         ]
         return np.unique(np.array(rows, np.bool_), axis=0)
 
-    def situations(self, cuts: Codes | None) -> Situations:
+    def situations(self, cuts: Codes | None) -> CutSituations:
         """All situations after these cuts; at the first position, where there are none."""
         start = np.zeros(1, np.int64) if cuts is None else cuts
         values = {at: (start >> k & 1).astype(np.bool_) for k, at in enumerate(self.moved)}
@@ -78,7 +78,7 @@ class Walk:
             values = self._decided(values, at)
         size = len(values[self.first])
         left, right = (value_of(x, values, self.first) for x in self.cone.goal)
-        return Situations(
+        return CutSituations(
             self._code(values, size, ahead=False),
             self._code(values, size, ahead=True),
             np.zeros(size, np.bool_) if self.last is None else values[self.last],
@@ -122,7 +122,7 @@ class Walk:
             known = np.union1d(known, fresh)
         return known
 
-    def ending(self, every: Sequence[Situations]) -> Codes:
+    def ending(self, every: Sequence[CutSituations]) -> Codes:
         """The cuts from which the other end of a word can be reached."""
         known = np.zeros(0, np.int64)
         while True:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softhat.export.labels import CoordinateLabel, Labels, Meaning
-from softhat.transformer.directions import Units
+from softhat.transformer.directions import DisguisedUnits
 from softhat.transformer.lowering.disguise import Disguise
 
 DIGITS = 9
@@ -68,7 +68,7 @@ def _of_head(meaning: Meaning, layer: int, moved: Disguise) -> Meaning:
     return replace(meaning, head=place, direction=_dense(vector))
 
 
-def _of_units(meaning: Meaning, units: Units) -> Meaning:
+def _of_units(meaning: Meaning, units: DisguisedUnits) -> Meaning:
     """A unit is its side's times the factor, and the shares of a side add up to 1."""
     shares = []
     for side, weight in meaning.direction:

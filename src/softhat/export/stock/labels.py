@@ -39,7 +39,7 @@ from softhat.transformer.lowering.stock.plan import (
     earlier_bit,
     mean_of,
 )
-from softhat.transformer.lowering.stock.trunk import Clip, Trunk
+from softhat.transformer.lowering.stock.trunk import LoweredClip, Trunk
 from softhat.transformer.weights import EOS
 
 
@@ -242,7 +242,7 @@ def key_text(layout: StockLayout, key: Key) -> str:
     return key
 
 
-def clip_text(layout: StockLayout, clip: Clip, layer: int) -> str:
+def clip_text(layout: StockLayout, clip: LoweredClip, layer: int) -> str:
     """A term of a gate, whose literals are read in this layer."""
 
     def spelled(literal: Literal) -> str:

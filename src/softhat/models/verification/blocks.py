@@ -36,7 +36,7 @@ NEEDS_START = (nodes.First, nodes.Mod, nodes.At, nodes.Position, nodes.Length)
 """What a formula that looks ahead cannot know at a position besides the past: where it is."""
 
 
-class Blocks:
+class WordBlocks:
     """A model's words, those of a block at once."""
 
     def __init__(self, model: Model, table: Tokens, dtype: str) -> None:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from softhat.models.model import Model
-from softhat.models.verification.blocks import Blocks
+from softhat.models.verification.blocks import WordBlocks
 from softhat.models.verification.letters import letters
 from softhat.models.verification.words import Tokens, by_number, numbered
 from softhat.runtime.answers import Runtime
@@ -166,8 +166,8 @@ class Items:
         return max(1, int(BUDGET / each))
 
     @cached_property
-    def blocks(self) -> Blocks:
-        return Blocks(self.model, self.table, self.settings.dtype)
+    def blocks(self) -> WordBlocks:
+        return WordBlocks(self.model, self.table, self.settings.dtype)
 
     def free(self, n: int) -> int:
         """The free letters of an item of all words of length n; 0 if they are run one by one."""

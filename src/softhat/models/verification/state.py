@@ -23,7 +23,7 @@ EVERY = 2.0
 
 
 @dataclass
-class State:
+class FindingsByItem:
     """Findings by item number."""
 
     path: Path | None
@@ -38,9 +38,9 @@ class State:
     complained: bool = False
 
     @staticmethod
-    def open(path: str | Path | None, fingerprint: str) -> State:
+    def open(path: str | Path | None, fingerprint: str) -> FindingsByItem:
         """The state in a file, or an empty one that will be written there."""
-        state = State(as_path(path) if path is not None else None, fingerprint)
+        state = FindingsByItem(as_path(path) if path is not None else None, fingerprint)
         if state.path is None:
             return state
         if not exists(state.path):

@@ -29,7 +29,7 @@ from softhat.models.verification.proved import is_proved
 from softhat.models.verification.remote import pack_model, run_item
 from softhat.models.verification.report import Counterexample, HeadReport, Verification
 from softhat.models.verification.shrink import shrunk
-from softhat.models.verification.state import State
+from softhat.models.verification.state import FindingsByItem
 from softhat.models.verification.words import decode
 from softhat.numerics.formats import format_of
 from softhat.runtime.answers import Runtime
@@ -80,7 +80,7 @@ def verify(
         settings = replace(settings, longest=min(settings.longest, certified))
     job = Job(model, settings)
     items = job.items()
-    state = State.open(resume, _fingerprint(model, settings, len(items)) if resume else "")
+    state = FindingsByItem.open(resume, _fingerprint(model, settings, len(items)) if resume else "")
     began = time.perf_counter()
     complete = _run(job, items, state, executor, renew, progress)
     state.save()
@@ -122,7 +122,7 @@ def _fingerprint(model: Model, settings: VerificationSettings, items: int) -> st
 def _run(
     job: Job,
     items: list[Item],
-    state: State,
+    state: FindingsByItem,
     executor: Executor | None,
     renew: Callable[[], Executor] | None,
     progress: Callable[[int, int, int], None] | None,
@@ -151,7 +151,9 @@ def _tasks(job: Job, pending: list[tuple[int, Item]], elsewhere: bool) -> Iterat
     yield from ((k, run_item, (packed, settings, tuple(item))) for k, item in pending)
 
 
-def _until_mismatch(results: Results, state: State, total: int) -> Iterator[tuple[int, Any]]:
+def _until_mismatch(
+    results: Results, state: FindingsByItem, total: int
+) -> Iterator[tuple[int, Any]]:
     if state.finished(total):
         return
     for k, findings in results:
@@ -163,7 +165,7 @@ def _until_mismatch(results: Results, state: State, total: int) -> Iterator[tupl
 def _result(
     job: Job,
     items: list[Item],
-    state: State,
+    state: FindingsByItem,
     complete: bool,
     certified: int,
     elapsed: float,

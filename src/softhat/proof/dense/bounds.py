@@ -40,7 +40,7 @@ from softhat.proof.dense.rows import HeldValues, NormedStream, NormError, Vector
 from softhat.proof.dense.squares import Squares, squares_off
 from softhat.proof.dense.units import ClipTerm, HiddenUnits, clipped, hidden_units, idle_terms
 from softhat.proof.stock.checkpoint import Array
-from softhat.proof.stock.derivation import Derivation
+from softhat.proof.stock.derivation import StockDerivation
 from softhat.proof.stock.kind import DIFFER, StockHead, StockScores
 from softhat.proof.stock.logits import check_logits
 from softhat.proof.stock.storage import HUGE, ROOT, SCALED, SECOND, U, need
@@ -78,7 +78,7 @@ class DenseBounds:
     def __init__(
         self,
         stands_for: Undisguised,
-        derivation: Derivation,
+        derivation: StockDerivation,
         directions: Directions,
         fused: bool,
         margin: float | None,

@@ -16,9 +16,9 @@ from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix, frobenius
 from softhat.proof.dense.snapping import as_float32, read_logits
 from softhat.proof.stock.checkpoint import (
-    Architecture,
     Array,
     BlockMatrices,
+    DecoderFacts,
     Embedding,
     StockCheckpoint,
 )
@@ -73,7 +73,7 @@ class PlainCheckpoint(StockCheckpoint):
         return self.disguised.d_model
 
     @property
-    def architecture(self) -> Architecture:
+    def architecture(self) -> DecoderFacts:
         return self.disguised.architecture
 
     def tables(self) -> Embedding:

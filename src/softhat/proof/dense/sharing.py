@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from softhat.io.errors import VoidError
 from softhat.proof.dense.matrices import Matrix, lifted
 from softhat.proof.stock.checkpoint import BlockMatrices
-from softhat.transformer.directions import Units
+from softhat.transformer.directions import DisguisedUnits
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Sharing:
         return totals
 
 
-def sharing(units: Units, count: int, at: int) -> Sharing:
+def sharing(units: DisguisedUnits, count: int, at: int) -> Sharing:
     """Of a block that has so many hidden units."""
     if units.part.shape != (count,) or not np.isfinite(units.share).all():
         raise VoidError(f"block {at}: the directions are not of these hidden units")
@@ -49,7 +49,9 @@ def sharing(units: Units, count: int, at: int) -> Sharing:
     return Sharing(shares, units.factor.astype(np.float64))
 
 
-def sides(block: BlockMatrices, units: Units, at: int) -> tuple[Matrix, Matrix | None, Matrix]:
+def sides(
+    block: BlockMatrices, units: DisguisedUnits, at: int
+) -> tuple[Matrix, Matrix | None, Matrix]:
     """What the sides of a block's clips read, with a constant each, their second factors, if they
     have any, and what they write: what scales units, scales second factors where there are some."""
     shared = sharing(units, len(block.gate.constants), at)

@@ -18,7 +18,7 @@ from softhat.proof.stock.activations import NearRelu
 from softhat.proof.stock.checkpoint import BlockMatrices
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.storage import SECOND, need
-from softhat.transformer.directions import Units
+from softhat.transformer.directions import DisguisedUnits
 
 FACTOR = 1.05
 """What units read as their second factor is at most 1.025 + 0.02 (`clipped` refuses more)."""
@@ -91,7 +91,7 @@ def hidden_units(
     actual: BlockMatrices,
     plain: BlockMatrices,
     gates: Sequence[Gate],
-    units: Units,
+    units: DisguisedUnits,
     activation: NearRelu,
     where: str,
 ) -> HiddenUnits:

@@ -13,10 +13,10 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.stock.activations import ACTIVATIONS
 from softhat.proof.stock.checkpoint import (
-    Architecture,
     Array,
     Assumed,
     BlockMatrices,
+    DecoderFacts,
     Embedding,
     StockCheckpoint,
     check_root,
@@ -79,7 +79,7 @@ class GPT2Checkpoint(StockCheckpoint):
         return self.block_of(GPT2Block, at, GPT2Block.shapes(d, hidden))
 
     @property
-    def architecture(self) -> Architecture:
+    def architecture(self) -> DecoderFacts:
         if self.d_model % 2 or self.d_model % self.n_head:
             raise VoidError(f"{self.d_model} coordinates are not pairs, or not of all heads")
         check_root(self.d_head)
@@ -89,7 +89,7 @@ class GPT2Checkpoint(StockCheckpoint):
             raise VoidError("there is no position, or no block")
         if not 0 <= self.epsilon <= 1e-11:
             raise VoidError(f"layer_norm_epsilon is {self.epsilon:g}, more than 1e-11")
-        return Architecture(
+        return DecoderFacts(
             context=self.context,
             blocks=self.blocks,
             n_head=self.n_head,

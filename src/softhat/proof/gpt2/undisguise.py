@@ -12,7 +12,7 @@ from softhat.proof.dense.snapping import NEAR, along, as_float32, read_rows, sna
 from softhat.proof.gpt2.checkpoint import GPT2Checkpoint
 from softhat.proof.stock.checkpoint import BlockMatrices, Embedding
 from softhat.proof.stock.variables import Rows
-from softhat.transformer.directions import Directions, HeadBasis, Units
+from softhat.transformer.directions import Directions, DisguisedUnits, HeadBasis
 
 
 def undisguise(c: GPT2Checkpoint, directions: Directions) -> Undisguised:
@@ -40,7 +40,7 @@ def undisguise(c: GPT2Checkpoint, directions: Directions) -> Undisguised:
 
 
 def _block(
-    c: GPT2Checkpoint, heads: tuple[HeadBasis, ...], units: Units, at: int, basis: Matrix
+    c: GPT2Checkpoint, heads: tuple[HeadBasis, ...], units: DisguisedUnits, at: int, basis: Matrix
 ) -> BlockMatrices:
     block, size, wide = c.over_coordinates(at), c.d_head, widened(basis)
     if len(heads) != c.n_head:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from softhat.io.errors import VoidError
 from softhat.proof.stock.activations import Silu
 from softhat.proof.stock.checkpoint import (
-    Architecture,
     Assumed,
     BlockMatrices,
+    DecoderFacts,
     Embedding,
     StockCheckpoint,
     check_root,
@@ -89,7 +89,7 @@ class LlamaCheckpoint(StockCheckpoint):
         return self.block_of(LlamaBlock, at, shapes)
 
     @property
-    def architecture(self) -> Architecture:
+    def architecture(self) -> DecoderFacts:
         check_root(self.head_dim)
         if self.head_dim < 2:
             raise VoidError("heads of one dimension have no rotary pair")
@@ -102,7 +102,7 @@ class LlamaCheckpoint(StockCheckpoint):
             raise VoidError(f"{size} are too few or too many")
         if not 0 <= self.epsilon <= 1e-5:
             raise VoidError(f"rms_norm_eps is {self.epsilon:g}, more than 1e-5")
-        return Architecture(
+        return DecoderFacts(
             context=self.context,
             blocks=self.blocks,
             n_head=self.n_head,

@@ -18,7 +18,7 @@ from softhat.proof.dense.snapping import NEAR, along, as_float32, read_rows, sna
 from softhat.proof.llama.checkpoint import LlamaCheckpoint
 from softhat.proof.stock.checkpoint import BlockMatrices, Embedding
 from softhat.proof.stock.variables import Rows
-from softhat.transformer.directions import Directions, HeadBasis, Units
+from softhat.transformer.directions import Directions, DisguisedUnits, HeadBasis
 
 
 def undisguise(c: LlamaCheckpoint, directions: Directions) -> Undisguised:
@@ -206,7 +206,7 @@ def pair_norms(rows: Matrix, size: int) -> Matrix:
 
 
 def _units(
-    c: LlamaCheckpoint, units: Units, at: int, basis: Matrix
+    c: LlamaCheckpoint, units: DisguisedUnits, at: int, basis: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """The sides of a block's clips: the mean of what units that share one read, along the
     directions, and what they write, plain."""

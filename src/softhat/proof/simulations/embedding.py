@@ -12,7 +12,7 @@ import math
 from fractions import Fraction
 
 from softhat.numbers.grids import ZERO, Generator, Grid
-from softhat.numbers.growth import Interval, Polynomial, constant, hull
+from softhat.numbers.growth import GrowingInterval, Polynomial, constant, hull
 from softhat.numbers.positions import PLACES, SHARES, Feature, Mod, Named, Table, exact
 from softhat.numbers.rationals import common_divisor
 from softhat.proof.simulations.residual import Atom, Class, Form, ResidualStream, Residues, combined
@@ -110,22 +110,26 @@ def _atom(feature: Feature, eos: bool) -> Atom:
 
     match feature:
         case Named("i"):
-            return Atom("i", integers, integers, Interval(constant(1), _power(1)), 1, True)
+            return Atom("i", integers, integers, GrowingInterval(constant(1), _power(1)), 1, True)
         case Named("r"):
-            return Atom("r", integers, integers, Interval(constant(1), _power(1)), -1, True)
+            return Atom("r", integers, integers, GrowingInterval(constant(1), _power(1)), -1, True)
         case Named("n"):
-            return Atom("n", integers, ZERO, Interval(_power(1), _power(1)))
+            return Atom("n", integers, ZERO, GrowingInterval(_power(1), _power(1)))
         case Named("i^2"):
-            return Atom("i^2", integers, integers, Interval(constant(1), _power(2)), 1, True)
+            return Atom("i^2", integers, integers, GrowingInterval(constant(1), _power(2)), 1, True)
         case Named("1/i"):
             own = Grid(Fraction(1), ((Generator("local", "i", 0), 1),))
-            return Atom("1/i", own, own, Interval(_power(-1), constant(1)), -1, True)
+            return Atom("1/i", own, own, GrowingInterval(_power(-1), constant(1)), -1, True)
         case Named(name) if name == "i/n" or name in SHARES:
             k = SHARES.get(name, 1)
-            return Atom(name, over_n(k), over_n(k), Interval(_power(-k), _power(1 - k)), 1, True)
+            return Atom(
+                name, over_n(k), over_n(k), GrowingInterval(_power(-k), _power(1 - k)), 1, True
+            )
         case Named(name) if name in PLACES:  # 0 … n + 1 ≤ 2n
             k = PLACES[name]
-            return Atom(name, over_n(k), over_n(k), Interval(constant(0), _power(1 - k, 2)), 1)
+            return Atom(
+                name, over_n(k), over_n(k), GrowingInterval(constant(0), _power(1 - k, 2)), 1
+            )
         case Table(entries):
             values = (*entries, NOTHING) if eos or not entries else entries
             apart = Grid(common_divisor(x - values[0] for x in values))

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from softhat.numbers.grids import Grid, common
-from softhat.numbers.growth import Interval, hull
+from softhat.numbers.growth import GrowingInterval, hull
 from softhat.numbers.rationals import common_divisor
 from softhat.proof.simulations.source import NOTHING, SourceHead, Vector
 
@@ -31,7 +31,7 @@ class Atom:
     name: str
     whole: Grid
     apart: Grid
-    range: Interval
+    range: GrowingInterval
     rises: int = 0  # ±1: strictly rising or falling from each position of a word to the next
     inner: bool = False
     share: Fraction = NOTHING  # not 0: it is this over the number of all positions, everywhere
@@ -83,14 +83,14 @@ class ResidualStream:
         parts = [self.atoms[a].apart.scaled(w) for a, w in x.form.items()]
         return common([Grid(common_divisor(c - x.content[0] for c in x.content)), *parts])
 
-    def range(self, x: LinearReading) -> Interval:
+    def range(self, x: LinearReading) -> GrowingInterval:
         """Its values at all positions."""
         return hull(x.content) + self.form_range(x.form)
 
-    def form_range(self, form: Form) -> Interval:
+    def form_range(self, form: Form) -> GrowingInterval:
         """The values of a form at all positions."""
         sinks = any(k.sink for k in self.classes)
-        total = Interval()
+        total = GrowingInterval()
         for a, w in form.items():
             atom = self.atoms[a]
             total = total + (atom.range.with_zero if sinks and atom.inner else atom.range) * w

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softhat.numbers.grids import Grid, common
-from softhat.numbers.growth import Interval, point, symmetric
+from softhat.numbers.growth import GrowingInterval, point, symmetric
 from softhat.numbers.laws import Constant, Law, Lcm, Length, Minimum, Power, Product
 from softhat.proof.simulations.residual import LinearReading, Sight, combined
 from softhat.proof.simulations.source import NOTHING
@@ -30,7 +30,7 @@ class ScoreDifference:
 
     apart: Fraction  # T
     grid: Grid  # of the rest
-    interval: Interval | None  # of the whole; None: not known
+    interval: GrowingInterval | None  # of the whole; None: not known
     ordered: bool  # T = 0, and the rest is never 0
 
     @property
@@ -125,7 +125,7 @@ class _Query:
         self.gone = {x for x, atom in enumerate(self.atoms) if at_sink and atom.inner}
         self.linear = combined((k.form, q) for q, k in zip(contents, sight.key, strict=True) if q)
         self.bilinear = [t for t in sight.bilinear if t[0] not in self.gone]
-        self.known: dict[tuple[bool, bool], tuple[Grid, Interval, bool]] = {}
+        self.known: dict[tuple[bool, bool], tuple[Grid, GrowingInterval, bool]] = {}
 
     def pair(self, u: _Key, v: _Key) -> ScoreDifference:
         """The score of u minus that of v, at two positions."""
@@ -149,11 +149,11 @@ class _Query:
         differences = [self.pair(k, keys[0]) for k in keys] + [self.pair(word, word)]
         return ScoreDifference(NOTHING, common(p.whole for p in differences), None, False)
 
-    def _moving(self, u: bool, v: bool) -> tuple[Grid, Interval, bool]:
+    def _moving(self, u: bool, v: bool) -> tuple[Grid, GrowingInterval, bool]:
         """What the keys' atoms contribute; u, v: is the key a sink?"""
         if (u, v) not in self.known:
             grids = [self.atoms[y].apart.paired().scaled(w) for y, w in self.linear.items()]
-            interval = Interval()
+            interval = GrowingInterval()
             for y, w in self.linear.items():
                 interval = interval + self._step(y, u, v) * w
             for x, y, w in self.bilinear:
@@ -163,11 +163,11 @@ class _Query:
             self.known[u, v] = common(grids), interval, self._ordered(u, v)
         return self.known[u, v]
 
-    def _step(self, y: int, u: bool, v: bool) -> Interval:
+    def _step(self, y: int, u: bool, v: bool) -> GrowingInterval:
         """An atom at the first key minus the same at the second."""
         atom = self.atoms[y]
         if not atom.apart.unit or (atom.inner and u and v):
-            return Interval()
+            return GrowingInterval()
         if atom.inner and u != v:
             return atom.range * Fraction(-1 if u else 1)
         return atom.range.difference

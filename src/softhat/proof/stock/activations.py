@@ -26,7 +26,7 @@ class NearRelu:
     """Of what is computed, with the product of a second factor, relative to its size."""
 
 
-class Activation(ABC):
+class GateActivation(ABC):
     """`far` is how far from 0 the sums of a gate's units stay."""
 
     near: ClassVar[NearRelu | None] = None
@@ -46,7 +46,7 @@ class Activation(ABC):
         relation to what all units that hold write."""
 
 
-class Relu(Activation):
+class Relu(GateActivation):
     """Units of terms that fail are 0, and adding 0 rounds nothing: of a term that holds, two
     products and their sum round."""
 
@@ -62,7 +62,7 @@ class Relu(Activation):
         return 2 * sides + 1
 
 
-class GeluNew(Activation):
+class GeluNew(GateActivation):
     """gelu_new differs from relu by less than 2^-23·|x| from |x| = 6 on. Nearer than that only in
     float32, where what that adds is counted."""
 
@@ -83,7 +83,7 @@ class GeluNew(Activation):
         return 2 * terms + 4
 
 
-class Silu(Activation):
+class Silu(GateActivation):
     """silu(x) differs from relu(x) by at most |x|e^-|x|, 24·e^-24 from |x| = 24 on. What SwiGLU
     multiplies it with is 1 up to SMALL."""
 
@@ -109,7 +109,7 @@ class Silu(Activation):
         return 2 * (sides if vanish else terms) + 1
 
 
-ACTIVATIONS: dict[str, Activation] = {"relu": Relu(), "gelu_new": GeluNew()}
+ACTIVATIONS: dict[str, GateActivation] = {"relu": Relu(), "gelu_new": GeluNew()}
 """Those of a GPT-2, by their names in configurations."""
 
 LEAST_TAIL = 1.0

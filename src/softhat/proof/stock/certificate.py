@@ -20,7 +20,7 @@ from softhat.numerics.kernels import EVEN, FAR, NEAR, SDPA
 from softhat.proof.document import document
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.checkpoint import StockCheckpoint
-from softhat.proof.stock.derivation import Derivation, derive
+from softhat.proof.stock.derivation import StockDerivation, derive
 from softhat.proof.stock.ledger import check_ledger
 from softhat.proof.stock.plain_bounds import PlainBounds
 from softhat.proof.stock.storage import STORAGES
@@ -210,7 +210,7 @@ class Prover:
                 )
         return verdicts, ()
 
-    def _derived(self, c: StockCheckpoint) -> Derivation:
+    def _derived(self, c: StockCheckpoint) -> StockDerivation:
         """What the weights compute."""
         self._check_finite(c)
         check_ledger(c)
@@ -221,7 +221,7 @@ class Prover:
         for name in c.tensors:
             c.tensor(name)
 
-    def _stored(self, derived: Derivation, storage: Format) -> Derivation | str:
+    def _stored(self, derived: StockDerivation, storage: Format) -> StockDerivation | str:
         """What they compute as a small format stores them, or why that is not known. Norms and the
         read-out are no part of what is derived block by block."""
         c = self.checkpoint

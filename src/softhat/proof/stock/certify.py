@@ -14,7 +14,7 @@ from softhat.proof.llama.dense_scores import DenseTurns
 from softhat.proof.llama.undisguise import undisguise as undisguise_llama
 from softhat.proof.stock.automata import Claimed
 from softhat.proof.stock.certificate import LengthBounds, Prover, StockCertificate
-from softhat.proof.stock.derivation import Derivation, derive
+from softhat.proof.stock.derivation import StockDerivation, derive
 from softhat.transformer.directions import Directions
 
 
@@ -29,7 +29,7 @@ def undisguised(
 
 def dense_bounds(
     stands_for: Undisguised,
-    derived: Derivation,
+    derived: StockDerivation,
     directions: Directions,
     fused: bool,
     margin: float | None,

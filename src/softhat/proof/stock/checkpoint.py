@@ -1,7 +1,7 @@
 """A stock checkpoint as its folder holds it, and how its tensors are read over variables.
 
 A variable is a pair (+v, -v) of a GPT-2's coordinates, or one coordinate of a Llama. What an
-architecture is beyond the shapes of its tensors is an `Architecture`: facts that the derivation and
+architecture is beyond the shapes of its tensors is a `DecoderFacts`: facts that the derivation and
 the bounds read. The walk itself is the same for all.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from softhat.io.errors import VoidError
 from softhat.logic.sources import Weights
-from softhat.proof.stock.activations import Activation
+from softhat.proof.stock.activations import GateActivation
 from softhat.proof.stock.norms import Norm
 from softhat.proof.stock.variables import Cell, Rows
 from softhat.transformer.decoders import DecoderBlock, Shape
@@ -54,7 +54,7 @@ class BlockMatrices:
 
 
 @dataclass(frozen=True)
-class Architecture:
+class DecoderFacts:
     """The facts in which decoders differ."""
 
     context: int
@@ -65,7 +65,7 @@ class Architecture:
     head_size: int
     frequencies: NDArray[np.float64]
     """ω of each row of a head: of its rotary pairs, or of single coordinates, which do not turn."""
-    activation: Activation
+    activation: GateActivation
     coordinates: int
     """How many coordinates a variable has: as many products has each weight on it."""
     raw: bool
@@ -139,7 +139,7 @@ class StockCheckpoint(ABC):
 
     @property
     @abstractmethod
-    def architecture(self) -> Architecture:
+    def architecture(self) -> DecoderFacts:
         """Its facts; what no proof is written for is refused."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ import numpy as np
 from softhat.io.errors import VoidError
 from softhat.proof.boolean import Space
 from softhat.proof.stock.automata import Claimed, claims_of
-from softhat.proof.stock.checkpoint import Architecture, BlockMatrices, StockCheckpoint
+from softhat.proof.stock.checkpoint import BlockMatrices, DecoderFacts, StockCheckpoint
 from softhat.proof.stock.distribution import ReadHead, read_head
 from softhat.proof.stock.embedding import embedded
 from softhat.proof.stock.gates import Gate, Unit, feed_forward
@@ -38,11 +38,11 @@ class DerivedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Derivation:
+class StockDerivation:
     """What was read: per block its parts, and what the variables hold before it and at the end."""
 
     checkpoint: StockCheckpoint
-    architecture: Architecture
+    architecture: DecoderFacts
     blocks: list[DerivedBlock]
     cells: list[list[Cell]]
     """Before each block, and after the last."""
@@ -53,21 +53,23 @@ class Derivation:
     def heads(self) -> Iterator[StockHead]:
         return (head for block in self.blocks for head in block.heads)
 
-    def with_readout(self, checkpoint: StockCheckpoint) -> Derivation:
+    def with_readout(self, checkpoint: StockCheckpoint) -> StockDerivation:
         """Of a checkpoint that differs in its norms and its read-out only."""
         logits = read_logits(checkpoint, self.readout)
         return replace(self, checkpoint=checkpoint, logits=logits)
 
 
 @dataclass(frozen=True)
-class PlacedHead:
+class WritingHead:
     """A head, and the variables that its values are added to."""
 
     forms: HeadForms
     places: list[int]
 
 
-def derive(c: StockCheckpoint, formulas: Mapping[str, Claimed], reuse: bool = False) -> Derivation:
+def derive(
+    c: StockCheckpoint, formulas: Mapping[str, Claimed], reuse: bool = False
+) -> StockDerivation:
     """Read a checkpoint that is claimed to compute `formulas`; `reuse`: by bounds that add up what
     a variable is off by, so that it may be used again."""
     architecture = c.architecture
@@ -107,7 +109,7 @@ def derive(c: StockCheckpoint, formulas: Mapping[str, Claimed], reuse: bool = Fa
         before.append(cells)
     readout = Readout(cells, atoms, claims, formulas, architecture.least_logit)
     logits = read_logits(c, readout)
-    return Derivation(c, architecture, blocks, before, after_attention, readout, logits)
+    return StockDerivation(c, architecture, blocks, before, after_attention, readout, logits)
 
 
 def read_logits(c: StockCheckpoint, readout: Readout) -> ReadHead:
@@ -116,8 +118,8 @@ def read_logits(c: StockCheckpoint, readout: Readout) -> ReadHead:
 
 
 def head_forms(
-    architecture: Architecture, block: BlockMatrices, at: int, h: int, number: int
-) -> PlacedHead | None:
+    architecture: DecoderFacts, block: BlockMatrices, at: int, h: int, number: int
+) -> WritingHead | None:
     """A head's forms over variables; None if it writes nothing."""
     where = f"block {at}, head {h}"
     own, shared = architecture.rows_of(h)
@@ -149,7 +151,7 @@ def head_forms(
         context=architecture.context,
         raw=architecture.raw,
     )
-    return PlacedHead(forms, places.tolist())
+    return WritingHead(forms, places.tolist())
 
 
 def hidden_units(block: BlockMatrices, cells: list[Cell], at: int) -> dict[int, Unit]:

@@ -22,12 +22,12 @@ from softhat.numerics.formats import Format
 from softhat.numerics.kernels import EAGER, SDPA
 from softhat.proof.stock.checkpoint import BlockMatrices
 from softhat.proof.stock.counts import MeanCount
-from softhat.proof.stock.derivation import Derivation, DerivedBlock
+from softhat.proof.stock.derivation import DerivedBlock, StockDerivation
 from softhat.proof.stock.gates import Gate
 from softhat.proof.stock.kind import KEPT, Lookup, StockHead, StockScores, output_error
 from softhat.proof.stock.logits import ReadVariables, check_logits, logit_errors
 from softhat.proof.stock.pair_scores import PairScores
-from softhat.proof.stock.reading import Reading
+from softhat.proof.stock.reading import StockReading
 from softhat.proof.stock.rotary import Resting, RotaryScores, TurnedScores
 from softhat.proof.stock.storage import HUGE, SECOND, SMALL, U, need
 from softhat.proof.stock.variables import (
@@ -48,14 +48,14 @@ class Averaging:
 
     head: StockHead
     block: BlockMatrices
-    read: Reading
+    read: StockReading
 
 
 class PlainBounds:
     """The bounds of one checkpoint for one storage format and attention kernel."""
 
     def __init__(
-        self, derivation: Derivation, fused: bool, storage: Format, margin: float | None
+        self, derivation: StockDerivation, fused: bool, storage: Format, margin: float | None
     ) -> None:
         self.derivation, self.architecture = derivation, derivation.architecture
         self.fused, self.storage, self.margin = fused, storage, margin
@@ -66,7 +66,7 @@ class PlainBounds:
         self.resting = Resting(derivation.cells[0], set())
         self.bounds: dict[str, float] = {}
         self.averages: list[Averaging] = []
-        self.reads: list[Reading] = []
+        self.reads: list[StockReading] = []
         """Before each block, and at the end."""
         self.kept_share = KEPT[0]
         """The share of their size that means of counts must keep."""
@@ -90,15 +90,15 @@ class PlainBounds:
     def _record(self, name: str, value: float) -> None:
         self.bounds[name] = max(self.bounds.get(name, 0.0), value)
 
-    def read(self, cells: list[Cell], off: Vector) -> Reading:
+    def read(self, cells: list[Cell], off: Vector) -> StockReading:
         """What a norm returns of variables that hold `cells`, and are off by so much."""
         factor = self.norm.factor(cells, off, self.storage)
         self._record(f"{self.norm.name}, scale", factor.scale)
         if self.norm.centres:
             self._record(f"{self.norm.name}, mean", factor.mean)
-        return Reading(cells, off, factor, self.storage, self.architecture.coordinates)
+        return StockReading(cells, off, factor, self.storage, self.architecture.coordinates)
 
-    def _in_range(self, block: BlockMatrices, read: Reading) -> None:
+    def _in_range(self, block: BlockMatrices, read: StockReading) -> None:
         """Nothing overflows, not even what nobody reads: 0 times infinity is no number. A sum is
         rounded, and what is rotated has √2 of its coordinates at most."""
         care = 1.5 if self.architecture.turns else 1.0
@@ -109,7 +109,7 @@ class PlainBounds:
 
     # Heads
 
-    def _attended(self, derived: DerivedBlock, read: Reading) -> Vector:
+    def _attended(self, derived: DerivedBlock, read: StockReading) -> Vector:
         """The errors after a block's heads: a raw output keeps what it was off by when its variable
         is used again. Small formats store it exactly (`output_error`)."""
         off = read.off.copy()
@@ -127,7 +127,7 @@ class PlainBounds:
                     self._record("stored bit", float(off[targets].max()))
         return off
 
-    def _lookup(self, head: StockHead, block: BlockMatrices, read: Reading) -> float:
+    def _lookup(self, head: StockHead, block: BlockMatrices, read: StockReading) -> float:
         """How far the output of a head may be off 0 or 1."""
         own, shared = self.architecture.rows_of(head.head)
         values = block.value[shared][np.flatnonzero(block.output[:, own].any(axis=0))]
@@ -139,7 +139,7 @@ class PlainBounds:
         return output_error(head, scores, value)
 
     def _scores(
-        self, head: StockHead, query: Rows, key: Rows, read: Reading, exact_values: bool
+        self, head: StockHead, query: Rows, key: Rows, read: StockReading, exact_values: bool
     ) -> StockScores:
         """Of rows that turn, the norm's factor at the query's position is common to all scores."""
         storage, fused, a = self.storage, self.fused, self.architecture
@@ -185,7 +185,7 @@ class PlainBounds:
 
     # Hidden units
 
-    def _clipped(self, derived: DerivedBlock, read: Reading) -> Vector:
+    def _clipped(self, derived: DerivedBlock, read: StockReading) -> Vector:
         """The errors of bits after a block's gates.
 
         What a gate clips stays on its side of the clip, beyond the activation's tail. Where sums
@@ -261,7 +261,7 @@ class PlainBounds:
         spacing = self.storage.unit * 2.0 ** floor(log2(gate.low))
         return min(room, gate.low - far, spacing / 2)
 
-    def _units_in_range(self, block: BlockMatrices, reach: Vector, read: Reading) -> None:
+    def _units_in_range(self, block: BlockMatrices, reach: Vector, read: StockReading) -> None:
         """A sum, its unit, the product with a second factor and their storing are rounded:
         (1 + 2^-8)^8 < 1.1."""
         largest = float(reach.max(initial=0))
@@ -353,7 +353,7 @@ class PlainBounds:
         need(off <= SMALL * count.most, "counts: a mean may be off by too much of its size")
         return positions * off / count.least
 
-    def _read_out(self, read: Reading) -> None:
+    def _read_out(self, read: StockReading) -> None:
         """The logits keep their sign, and an lm head its margin. Weights are those that the format
         stores."""
         rows, _ = self.derivation.checkpoint.logit_rows()

@@ -24,7 +24,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class StockReading:
     """What variables hold, how far each may be off before the norm, and what the norm does."""
 
     cells: list[Cell]
@@ -39,7 +39,7 @@ class Reading:
         """Everything but means is read as exactly what it is."""
         return self.norm.exact
 
-    def unscaled(self) -> Reading:
+    def unscaled(self) -> StockReading:
         """The same, but for the norm's factor, which all that a sum reads has in common."""
         return replace(self, norm=replace(self.norm, scale=0.0))
 

@@ -21,7 +21,7 @@ from softhat.program.draft import Draft
 from softhat.program.heads import Sign
 from softhat.program.literals import Literal
 from softhat.program.signals import Program, moved
-from softhat.transformer.directions import Directions, Units
+from softhat.transformer.directions import Directions, DisguisedUnits
 from softhat.transformer.lowering.stock.trunk import TrunkUnits
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ def orthonormal(
     return rows[first:]
 
 
-def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
+def split_units(rng: np.random.Generator, sides: int, total: int) -> DisguisedUnits:
     """`total` hidden units for `sides` sides of clips: permuted, split with random shares and
     scales; what is left comes in groups that cancel."""
     copies = [int(rng.integers(1, 3)) for _ in range(sides)]
@@ -109,7 +109,7 @@ def split_units(rng: np.random.Generator, sides: int, total: int) -> Units:
         share += list(_shares(rng, count, 0.0))
     order = rng.permutation(total)
     factor = 2.0 ** rng.uniform(-0.5, 0.5, total)
-    return Units(
+    return DisguisedUnits(
         np.array(part, np.int64)[order],
         factor.astype(np.float32),
         np.array(share, np.float64)[order].astype(np.float32),
@@ -123,7 +123,7 @@ def dense_units(
     basis: Array,
     written: float,
     against: Array | None = None,
-) -> tuple[Units, Array, Array, Array]:
+) -> tuple[DisguisedUnits, Array, Array, Array]:
     """A block's clips, split and permuted, and units that cancel, which write vectors of the norm
     `written`: what they read, their constants or second factors, and what they write, a row each.
     `basis` are the directions of variables, orthogonal to `against`. Factors scale second factors

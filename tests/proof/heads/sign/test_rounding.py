@@ -10,8 +10,8 @@ import pytest
 import softhat
 from softhat.numerics.formats import FORMATS
 from softhat.proof.heads.sign import SignKind
-from softhat.proof.heads.sign.rounding import Rounding, ScoreErrors
-from softhat.proof.scores import Product, WeightEntry, scale
+from softhat.proof.heads.sign.rounding import ScoreErrors, SignRounding
+from softhat.proof.scores import ScoreRow, WeightEntry, scale
 from softhat.transformer.weights import Attention
 from tests.slices import every
 
@@ -35,7 +35,7 @@ def test_no_partial_sum_is_larger(formula: str, attention: Attention) -> None:
         kind, weights = head.kind, model.transformer.layers[head.layer]
         assert isinstance(kind, SignKind)
         scaled = scale(model.transformer.attention, n)
-        rounding = Rounding(kind.comparison, kind.scores, scaled, form)
+        rounding = SignRounding(kind.comparison, kind.scores, scaled, form)
         shorter = [m for m in range(1, n + 1) if scale(attention, m) == scaled]
         errors = []
         for start in (n, shorter[0]):
@@ -67,7 +67,9 @@ def test_magnitudes_cover_every_position_of_every_length() -> None:
                 continue
             first, last = int(rng.integers(1, 4)), int(rng.integers(4, 20))
             scaled = scale(head.kind.scores.attention, last)
-            rounding = Rounding(head.kind.comparison, head.kind.scores, scaled, FORMATS["float64"])
+            rounding = SignRounding(
+                head.kind.comparison, head.kind.scores, scaled, FORMATS["float64"]
+            )
             for of in rounding.products:
                 start, end = of.magnitudes(first, last, of.row(last))
                 for m in range(first, last + 1):
@@ -85,6 +87,6 @@ def test_magnitudes_cover_every_position_of_every_length() -> None:
 def test_a_row_that_crosses_0_is_as_large_as_in_the_shortest_word() -> None:
     """2·(r - 3i) is -4, -2, 0, 2 where i = 1, in words of 1 to 4 symbols."""
     query = (WeightEntry("i", 0, -3.0), WeightEntry("r", 0, 1.0))
-    row = Product(query, (WeightEntry("ordinary", 0, 2.0),), 1.0, FORMATS["float64"])
+    row = ScoreRow(query, (WeightEntry("ordinary", 0, 2.0),), 1.0, FORMATS["float64"])
     assert row.magnitudes(4, 4, row.row(4)) == (2.0, 22.0)
     assert row.magnitudes(1, 4, row.row(4)) == (4.0, 22.0)

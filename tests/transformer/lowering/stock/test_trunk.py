@@ -16,7 +16,7 @@ from softhat.transformer.lowering.llama import weights as llama
 from softhat.transformer.lowering.llama.rotary import rotary
 from softhat.transformer.lowering.stock.forms import PairForm
 from softhat.transformer.lowering.stock.plan import ONE, ORDINARY
-from softhat.transformer.lowering.stock.trunk import Clip, clipped, row_over
+from softhat.transformer.lowering.stock.trunk import LoweredClip, clipped, row_over
 
 TOKENS = (frozenset("a"), frozenset("b"))
 PROGRAM = softhat.compile("(a S !Y b) | #(a) > #(b)", "ab").program
@@ -61,7 +61,7 @@ def test_a_clip_adds_its_step_where_the_sum_is_one(step: float, gated: bool) -> 
     layout: Any = pairs.lay_out(PROGRAM, 32)
     gain = 128.0 if gated else 1.0
     target = next(key for key in layout.place if isinstance(key, Register))
-    own = Clip(target, PairForm({ORDINARY: 2.0}, -1.0), step, (), is_table=False)
+    own = LoweredClip(target, PairForm({ORDINARY: 2.0}, -1.0), step, (), is_table=False)
 
     def read(form: PairForm) -> tuple[Any, float]:
         return row_over(layout, form.weights), form.constant

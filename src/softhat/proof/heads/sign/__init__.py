@@ -29,7 +29,7 @@ from softhat.proof.atoms import CountSum, Range
 from softhat.proof.cells import Cell, Mean, Raw
 from softhat.proof.heads.kind import Kind
 from softhat.proof.heads.reading import NO_KIND, Reading, Terms
-from softhat.proof.heads.sign.comparison import Comparison, Slope
+from softhat.proof.heads.sign.comparison import CountComparison, Slope
 from softhat.proof.heads.sign.rounding import rounding_of
 from softhat.proof.scores import Scores, scale
 from softhat.proof.softmax import EXACT, Bound, RowFact
@@ -48,7 +48,7 @@ class SignKind(Kind):
     bounds_weights = True
 
     scores: Scores
-    comparison: Comparison
+    comparison: CountComparison
     seen_by_sink: bool
     """Whether the other sink's query, where i = r = 0, sees all keys."""
 
@@ -165,7 +165,7 @@ def recognise(reading: Reading) -> tuple[Kind, list[Cell]]:
     i, r = int(at["i"] / unit), int(at["r"] / unit)
     summed = {key: int(a / unit) for key, a in counts.items() if a}
     function = atoms.at_least(CountSum(summed, i - r, r, r), threshold, reading.level)  # r = n+1-i
-    comparison = Comparison(
+    comparison = CountComparison(
         direction=reading.direction,
         means=tuple(slopes),
         at_i=float(at["i"]),

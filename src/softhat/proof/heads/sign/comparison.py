@@ -28,7 +28,7 @@ class Slope:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CountComparison:
     """Σ κ·count + A_i·i + A_r·r + A_0, the logit at j = i; with each step away from i it falls by
     `steep`, that is D, and by what the counts add.
 

@@ -13,12 +13,12 @@ from math import exp, expm1, inf
 from softhat.io.errors import VoidError
 from softhat.numbers.rationals import power_of_two
 from softhat.numerics.formats import Format
-from softhat.proof.heads.sign.comparison import Comparison
+from softhat.proof.heads.sign.comparison import CountComparison
 from softhat.proof.scores import (
     BETA,
     CARE,
-    Product,
     Row,
+    ScoreRow,
     Scores,
     StoredSide,
     temperature_fits,
@@ -28,21 +28,23 @@ from softhat.proof.softmax import RowFact
 NEAR = "counts next to the threshold are not told from it"
 
 
-class Rounding:
+class SignRounding:
     """How a comparison is rounded in words of one scale, before anything is known of the length."""
 
-    def __init__(self, comparison: Comparison, scores: Scores, scaled: float, form: Format) -> None:
+    def __init__(
+        self, comparison: CountComparison, scores: Scores, scaled: float, form: Format
+    ) -> None:
         self.comparison, self.form = comparison, form
         self.attention, self.sharpness = scores.attention, scores.sharpness
         self.fits = temperature_fits(scores.sharpness, scaled, form)
         self.means: list[tuple[float, StoredSide]] = []
-        self.products: list[Product] = []
+        self.products: list[ScoreRow] = []
         for query, key in scores.rows:
             if any(entry.base == "mean" for entry in query):
                 (entry,) = query
                 self.means.append((entry.weight, StoredSide(key, scaled, form)))
             else:
-                self.products.append(Product(query, key, scaled, form))
+                self.products.append(ScoreRow(query, key, scaled, form))
         self.beta = scaled * scores.sharpness
         self.terms = len(scores.rows)
         sizes = comparison.sizes
@@ -139,11 +141,13 @@ class Rounding:
 
 
 @lru_cache(maxsize=1 << 11)
-def rounding_of(comparison: Comparison, scores: Scores, scaled: float, form: Format) -> Rounding:
-    return Rounding(comparison, scores, scaled, form)
+def rounding_of(
+    comparison: CountComparison, scores: Scores, scaled: float, form: Format
+) -> SignRounding:
+    return SignRounding(comparison, scores, scaled, form)
 
 
-def _spacings_of_means(comparison: Comparison, form: Format) -> tuple[float, float, float]:
+def _spacings_of_means(comparison: CountComparison, form: Format) -> tuple[float, float, float]:
     """How far the means over each range are off together, times a position: past ones, future ones
     and totals.
 
@@ -168,7 +172,7 @@ class ScoreErrors:
     than there are inexact terms (`coarse`) at each spacing.
     """
 
-    def __init__(self, of: Rounding, start: int, n: int, rows: list[Row]) -> None:
+    def __init__(self, of: SignRounding, start: int, n: int, rows: list[Row]) -> None:
         self.of, self.n = of, n
         past, future, total = of.past, of.future, of.total
         self.grids = [row.grid for row in rows]

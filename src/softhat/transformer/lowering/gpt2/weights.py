@@ -31,7 +31,7 @@ from softhat.transformer.lowering.stock.plan import (
     position_table,
 )
 from softhat.transformer.lowering.stock.trunk import (
-    Clip,
+    LoweredClip,
     Trunk,
     TrunkBlock,
     TrunkUnits,
@@ -174,14 +174,14 @@ def _row(layout: Layout, form: PairForm) -> tuple[NDArray[np.float64], float]:
     return row_over(layout, form.weights), form.constant
 
 
-def _clips(layout: Layout, number: int) -> list[Clip]:
+def _clips(layout: Layout, number: int) -> list[LoweredClip]:
     """What a block stores, and what it takes off pairs that are used again."""
     layers = layout.schedule.layers
     if number >= len(layers):
         return []
     keys = keys_of_recalls(layout.program)
     clips = [
-        Clip(
+        LoweredClip(
             Register(gate.signal, False),
             conjunction(layout, term, number + 1, gate.signal in keys),
             -2.0 if gate.complement else 2.0,
@@ -192,7 +192,7 @@ def _clips(layout: Layout, number: int) -> list[Clip]:
     ]
     for cleared in layout.clears[number]:
         step = -2 * layout.amplitude if cleared.raw else -2.0
-        clips.append(Clip(cleared, _small_sum(layout, [(cleared, True)]), step))
+        clips.append(LoweredClip(cleared, _small_sum(layout, [(cleared, True)]), step))
     return clips
 
 

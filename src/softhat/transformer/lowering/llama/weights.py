@@ -26,7 +26,7 @@ from softhat.transformer.lowering.stock.heads.kind import Rows
 from softhat.transformer.lowering.stock.heads.scales import content_scale
 from softhat.transformer.lowering.stock.plan import ONE, ORDINARY, Digits, bit
 from softhat.transformer.lowering.stock.trunk import (
-    Clip,
+    LoweredClip,
     Trunk,
     TrunkBlock,
     TrunkUnits,
@@ -124,14 +124,14 @@ def _put(layout: LlamaLayout, matrix: Array, start: int, rows: Rows) -> None:
         matrix[start + pair + side * layout.rotary.head_dim // 2] = row_of(layout, form)
 
 
-def _clips(layout: LlamaLayout, number: int) -> list[Clip]:
+def _clips(layout: LlamaLayout, number: int) -> list[LoweredClip]:
     """What a block stores. Digits are all known in the last block that finds some: there predicates
     of the position are."""
     if number < layout.first - 1:
         return []
     if number < layout.first:
         return [
-            Clip(Register(signal, False), conjunction(_digits(digits)), 2.0, is_table=True)
+            LoweredClip(Register(signal, False), conjunction(_digits(digits)), 2.0, is_table=True)
             for signal, table in layout.tables.items()
             for digits in table
         ]
@@ -145,7 +145,9 @@ def _clips(layout: LlamaLayout, number: int) -> list[Clip]:
                 for literal in term
             ]
             step = -2.0 if gate.complement else 2.0
-            clips.append(Clip(Register(gate.signal, False), conjunction(literals), step, term))
+            clips.append(
+                LoweredClip(Register(gate.signal, False), conjunction(literals), step, term)
+            )
     return clips
 
 

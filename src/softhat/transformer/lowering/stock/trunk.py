@@ -26,7 +26,7 @@ L = TypeVar("L", bound=StockLayout, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class LoweredClip:
     """Two hidden units that add `step` to a variable where a sum is 1, and nothing where it is 0 or
     less."""
 
@@ -50,7 +50,7 @@ class TrunkUnits:
     """The second factors, where they have one."""
     down: Array
     """(variables, units)."""
-    clips: tuple[Clip, ...]
+    clips: tuple[LoweredClip, ...]
     """The k-th is made of the units 2k and 2k + 1."""
 
     @property
@@ -119,7 +119,7 @@ def token_columns(
 
 def clipped(
     layout: StockLayout,
-    clips: Sequence[Clip],
+    clips: Sequence[LoweredClip],
     d_ff: int,
     gain: float,
     read: Callable[[PairForm], tuple[NDArray[np.float64], float]],
