@@ -6,7 +6,7 @@ import pytest
 
 import softhat
 from softhat.io.errors import VoidError
-from softhat.proof import check
+from softhat.proof import check, derivation
 from softhat.proof.boolean import TooLargeError
 from softhat.proof.void import UNPROVED, reason_of
 
@@ -27,7 +27,7 @@ def test_reasons(error: Exception, words: str, monkeypatch: pytest.MonkeyPatch) 
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(check, "embedded", fail)
+    monkeypatch.setattr(derivation, "embedded", fail)
     found = check.certify(model.transformer, model.formulas)
     assert found.void == (reason_of(error),) and set(found.max_length.values()) == {0}
 
@@ -37,6 +37,6 @@ def test_a_mistake_of_ours_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None
         raise KeyError("ours")
 
     model = softhat.compile("Y a", alphabet="ab")
-    monkeypatch.setattr(check, "embedded", fail)
+    monkeypatch.setattr(derivation, "embedded", fail)
     with pytest.raises(KeyError, match="ours"):
         check.certify(model.transformer, model.formulas)
