@@ -13,14 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numba import njit
 
 from softhat.runtime.linear.columns import Array
-
-if tuple(map(int, numba.__version__.split(".")[:2])) < (0, 68):
-    raise ImportError(f"numba {numba.__version__} is older than 0.68, with which this was tried")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # numba's cache looks at this file only: so what the code takes for constants stands here, and
