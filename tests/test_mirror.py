@@ -215,14 +215,6 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
     "proof/stock/storage.py": ("proof/gpt2/test_checkpoint.py", STOCK),
     "proof/stock/variables.py": ("proof/gpt2/test_checkpoint.py", STOCK),
     "runtime/answers.py": ("models/test_model.py", "what users ask a model"),
-    "runtime/linear/assembly.py": (
-        "runtime/linear/test_interior.py",
-        "a program is what it answers",
-    ),
-    "runtime/linear/compiled.py": (
-        "runtime/linear/test_interior.py",
-        "a program is what it answers",
-    ),
     "runtime/linear/layers.py": (
         "runtime/linear/test_runtime.py",
         "layers and kernels run together",

@@ -7,7 +7,6 @@ one time in plain Python; they share their state, tables and formulas, all in fl
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, expm1, log, log1p
@@ -30,16 +29,6 @@ class Word:
 
     length: int | None
     scale: float
-
-
-def copied(state: Any) -> Any:
-    """A kernel's state, to go on from there once more."""
-    match state:
-        case LocalState(good, values, held):
-            return LocalState(good, values.copy(), held.copy())
-        case StrictState(inner, before):
-            return StrictState(copied(inner), before.copy())
-    return deepcopy(state)
 
 
 class HeadKernel(Protocol):
@@ -269,7 +258,7 @@ class UniformKernel:
         for k, row in enumerate(self.values):
             sums = view.sums(row)
             if abs(state[k]) + row.largest * view.size >= 2**63:
-                raise beyond_64_bits()
+                raise SofthatError("a weighted count is beyond 64 bits: the word is too long")
             np.cumsum(sums, out=sums)
             sums += state[k]
             state[k] = int(sums[-1])
@@ -300,10 +289,6 @@ class UniformKernel:
             state[k] = total
             out.append(total / (time + 1) * self.units[k])
         return out
-
-
-def beyond_64_bits() -> SofthatError:
-    return SofthatError("a weighted count is beyond 64 bits: the word is too long")
 
 
 SETTLED = 14

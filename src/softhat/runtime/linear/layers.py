@@ -62,7 +62,6 @@ class LinearEmbedding:
             if c in needed:
                 self.positions.setdefault(c, []).append((transformer.positions[f], w))
         self.d_model = transformer.d_model
-        self.symbols = len(transformer.tokens)
 
     def __call__(self, codes: Array, start: int, word: Word, wanted: Set[int]) -> list[Column]:
         """Columns of the positions from `start` on, those that are wanted; a propositional row has
@@ -130,10 +129,6 @@ class LinearFeedForward:
     def reads(self) -> set[int]:
         """The coordinates that its sums are of."""
         return {c for row, _ in self.units for c, _ in row}
-
-    def changes(self) -> set[int]:
-        """The coordinates that it adds to."""
-        return {c for _, units in self.units for _, out in units for c, _ in out} | set(self.bias)
 
     def __call__(self, columns: list[Column], size: int) -> dict[int, Array]:
         """The new columns where this layer changes one."""

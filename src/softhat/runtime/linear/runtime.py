@@ -9,7 +9,8 @@ reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from copy import deepcopy
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -17,11 +18,9 @@ import numpy as np
 
 from softhat.numbers.positions import needs_end
 from softhat.numerics.formats import Format
-from softhat.runtime.linear.assembly import States
 from softhat.runtime.linear.classes import ClassKernel
 from softhat.runtime.linear.columns import Array, Column, StoredColumns, View
-from softhat.runtime.linear.interior import CHOICE, EDGE, PIECE, Interior
-from softhat.runtime.linear.kernels import UniformKernel, Word, copied
+from softhat.runtime.linear.kernels import UniformKernel, Word
 from softhat.runtime.linear.layers import LinearEmbedding, LinearLayer, LinearReadOut, reads
 from softhat.runtime.linear.passes import HeadRun, Pass, passes, way_of
 from softhat.runtime.linear.sinks import check_sinks
@@ -30,9 +29,7 @@ from softhat.transformer.shapes import HeadForm
 from softhat.transformer.weights import Transformer, scale
 
 CHUNK = 1 << 16
-"""Positions that NumPy computes at a time: enough to hide the cost of a call."""
-LONG = 1 << 12
-"""Positions of which machine code may compute some."""
+"""Positions computed at a time: enough to hide the cost of a NumPy call."""
 ENDLESS = float(1 << 62)
 """P of a stream. P cancels in every score but Latest's penalty on bad positions, which only
 grows with it, so a P beyond any length gives the logits of every shorter word."""
@@ -44,6 +41,10 @@ class Tokens(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, places: slice, /) -> Array: ...
+
+
+States = list[list[Any]]
+"""The state of every kernel, by layer and head."""
 
 
 class LinearModel:
@@ -65,7 +66,6 @@ class LinearModel:
                 self.needed |= layer.feed_forward.reads()
         self.needed |= self.read_last
         self.embedding = LinearEmbedding(transformer, form, self.needed)
-        self.interiors: dict[Pass, Interior] = {}
         if not self.causal:
             check_sinks(self.embedding, self.layers, len(transformer.symbols))
 
@@ -101,17 +101,18 @@ class LinearModel:
     def pieces(self, tokens: Tokens, plan: tuple[Pass, ...]) -> Iterator[tuple[int, Array]]:
         """(tokens before a piece, margins of the piece), in the order of the plan's last pass."""
         n = len(tokens)
-        for start, margins, _ in self._run(tokens, plan, self._interiors(plan, n)):
-            own = slice(start == 0, min(len(margins), n + 1 - start))
+        for start, columns, _ in self._run(tokens, plan):
+            size = min(CHUNK, self._rows(n) - start)
+            own = slice(start == 0, min(size, n + 1 - start))
             if own.start < own.stop:
-                yield start + own.start - 1, margins[own]
+                yield start + own.start - 1, self.readout(columns, size)[own]
 
     def head_outputs(self, tokens: Array) -> list[list[list[Array]]]:
         """Per layer and head its values' means at every position, sinks included; 0 at the sink
         at the head's far end."""
         everything = set(range(self.transformer.d_model))
         plan = passes(self.layers, everything, "onward", keeping=False)
-        pieces = [means for *_, means in self._run(tokens, plan, {})]
+        pieces = [means for _, _, means in self._run(tokens, plan)]
         return [
             [
                 [np.concatenate([piece[k][h][v] for piece in pieces]) for v in range(len(values))]
@@ -129,53 +130,25 @@ class LinearModel:
     def advance(self, states: States, codes: Array, start: int, word: Word) -> Array:
         """Margins (size, outputs) of the next positions of a causal model."""
         (onward,) = self.in_order
-        size = len(codes)
-        interior = self._interiors(self.in_order, size).get(onward) if start >= EDGE else None
-        if interior is None:
-            columns = self.embedding(codes, start, word, onward.columns)
-            self._through(onward, states, columns, start, size, word)
-            return self.readout(columns, size)
-        out = np.empty((size, len(self.transformer.outputs)), self.form.accumulate)
-        work, nothing = interior.work(), StoredColumns()
-        for at in range(0, size, PIECE):
-            part = slice(at, at + PIECE)
-            interior(work, states, codes[part], start + at, word, nothing, self._head, out[part])
-        return out
-
-    def _interiors(self, plan: tuple[Pass, ...], positions: int) -> dict[Pass, Interior]:
-        """The passes of a plan as machine code, if it is there and worth while."""
-        heads = sum(len(layer.heads) for step in plan for layer in step.layers)
-        code = CHOICE.after(positions * heads)
-        if code is None or positions < LONG or self.form.storage is not self.form.accumulate:
-            return {}
-        fresh = not any(step.keeps for step in plan)
-        for step in plan:
-            if step not in self.interiors:
-                self.interiors[step] = Interior(
-                    code, step, self.embedding, self.layers, self.readout, fresh
-                )
-        return self.interiors
+        columns = self.embedding(codes, start, word, onward.columns)
+        self._through(onward, states, columns, start, len(codes), word)
+        return self.readout(columns, len(codes))
 
     def _rows(self, n: int) -> int:
         return n + 1 + self.transformer.has_eos
 
     def _run(
-        self, tokens: Tokens, plan: tuple[Pass, ...], interiors: Mapping[Pass, Interior]
-    ) -> Iterator[tuple[int, Array, list[list[list[Array]]]]]:
-        """The pieces of the last pass: where each starts, its margins, and its heads' means if
-        NumPy has computed them."""
+        self, tokens: Tokens, plan: tuple[Pass, ...]
+    ) -> Iterator[tuple[int, list[Column], list[list[list[Array]]]]]:
+        """The pieces of the last pass: where each starts, its last columns, its heads' means."""
         rows = self._rows(len(tokens))
         word = Word(len(tokens), float(scale(self.transformer.attention, len(tokens))))
-        inside = range(EDGE, rows - EDGE) if interiors else range(0)
-        starts = [0, *inside[::PIECE], inside.stop] if interiors else list(range(0, rows, CHUNK))
-        stops = [*starts[1:], rows]
+        starts = range(0, rows, CHUNK)
         marks: dict[tuple[int, int], list[Any]] = {}
         gathered: dict[tuple[int, int], Any] = {}
         stored: list[StoredColumns] = [StoredColumns() for _ in starts]
         for step in plan:
             states = self.fresh()
-            interior = interiors.get(step)
-            work = None if interior is None else interior.work()
             runs = [(layer.number, run.number, run.how) for layer in step.layers
                     for run in layer.heads]  # fmt: skip
             for k, h, how in runs:
@@ -187,37 +160,20 @@ class LinearModel:
             for piece in order if step.way == "onward" else reversed(order):
                 for k, h, how in runs:
                     if how == "marked":
-                        states[k][h] = copied(marks[k, h][piece])
+                        states[k][h] = deepcopy(marks[k, h][piece])
                     elif how == "carried" and not step.final:
-                        marks[k, h][piece] = copied(states[k][h])
-                start, stop = starts[piece], stops[piece]
+                        marks[k, h][piece] = deepcopy(states[k][h])
+                start = starts[piece]
+                stop = min(start + CHUNK, rows)
                 codes = self._codes(tokens, start, stop)
-                margins = np.empty(
-                    (stop - start if step.final else 0, len(self.transformer.outputs)),
-                    self.form.accumulate,
-                )
-                means: list[list[list[Array]]] = []
-                if interior is not None and work is not None and start in inside:
-                    columns = interior(
-                        work, states, codes, start, word, stored[piece], self._head, margins
-                    )
-                    if step.keeps:
-                        interior.keep(stored[piece], columns)
-                else:
-                    columns = self.embedding(
-                        codes, start, word, step.columns - stored[piece].columns
-                    )
-                    stored[piece].put_into(
-                        columns, step.columns, stop - start, self.form.accumulate
-                    )
-                    before = columns.copy()
-                    means = self._through(step, states, columns, start, stop - start, word)
-                    if step.keeps:
-                        stored[piece].take(columns, before, step.keeps)
-                    if step.final:
-                        margins = self.readout(columns, stop - start)
+                columns = self.embedding(codes, start, word, step.columns - stored[piece].columns)
+                stored[piece].put_into(columns, step.columns, stop - start, self.form.accumulate)
+                before = columns.copy()
+                means = self._through(step, states, columns, start, stop - start, word)
+                if step.keeps:
+                    stored[piece].take(columns, before, step.keeps)
                 if step.final:
-                    yield start, margins, means
+                    yield start, columns, means
             gathered.update(((k, h), states[k][h]) for k, h, how in runs if how == "gathered")
 
     def _through(
