@@ -29,8 +29,8 @@ numbers from the same run. Other programs ran on the machine, up to fifteen on t
 its caches and the units of its cores. So compare
 numbers within a table, not between tables. Run the scripts on your machine before comparing.
 
-There is no compiled kernel: one that adds in another order gives other bits, and would need a
-certificate of its own beside the two that are proved for NumPy's.
+There is no compiled kernel. One with the same bits was tried at commit 1e8b1444 (numba): 1.1 to 3.5
+times as fast as NumPy from 10^5 to 10^7 tokens, 2.3 times on average, for a thousand lines.
 
 """
 
