@@ -79,7 +79,7 @@ def test_all_formulas_at_1024(tmp_path: Path) -> None:
     full = sum(certified == 1023 for _, certified in found)
     print(f"{len(every)} formulas, {full} certified to 1,023")
     assert not [str(f) for f, (bad, _) in zip(every, found, strict=True) if bad]
-    assert full > 100
+    assert full >= 97  # as docs/llama.md says
 
 
 def test_directions_are_right_and_coordinates_are_not(tmp_path: Path) -> None:
