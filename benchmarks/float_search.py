@@ -283,12 +283,13 @@ def _attended(
     out = np.zeros((len(v), len(rows)), v.dtype)
     places = np.arange(padded)
     for r, i in enumerate(rows):
-        scores = attention._scores(np.ascontiguousarray(q[:, i : i + 1].T), keys, beta)
+        query = np.ascontiguousarray(q[:, i : i + 1].T)
+        scores = attention._scores(query[None], keys[None], beta)
         hidden = {
             "none": places < 0, "<=": places > i, "<": places >= i, ">=": places < i,
             ">": places <= i,
         }[head.mask]  # fmt: skip
-        scores[0, hidden | (places >= total)] = -np.inf
-        sums = attention._summed(scores, values, head.mask)[0]
+        scores[0, 0, hidden | (places >= total)] = -np.inf
+        sums = attention._summed(scores, values[None], head.mask)[0, 0]
         out[:, r] = sums[:-1] / sums[-1] if sums[-1] else 0
     return form.round(out)
